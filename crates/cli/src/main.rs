@@ -1,0 +1,2 @@
+//! The followthrough binary.
+fn main() {}

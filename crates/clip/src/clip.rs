@@ -1,0 +1,82 @@
+//! A clip: the static part and where its frames come from.
+
+use std::sync::Arc;
+
+use crate::{Frame, Frames, Image, Material, MemoryFrames, Mesh, Result, Skeleton};
+
+/// An animation: meshes with fixed topology, an optional skeleton, and frames at a fixed rate.
+#[derive(Clone)]
+pub struct Clip {
+    /// What the file or the artist calls it.
+    pub name: String,
+    /// Frames per second.
+    pub frame_rate_hz: f64,
+    /// Meshes; the frames hold their points in the same order.
+    pub meshes: Vec<Mesh>,
+    /// Every joint of the scene (a forest: several characters may stand in it), or none.
+    pub skeleton: Option<Skeleton>,
+    /// Materials that mesh parts refer to.
+    pub materials: Vec<Material>,
+    /// Pictures that materials refer to.
+    pub images: Vec<Image>,
+    frames: Arc<dyn Frames>,
+}
+
+impl Clip {
+    /// A clip without materials; fill in the other fields as needed.
+    pub fn new(
+        name: impl Into<String>,
+        frame_rate_hz: f64,
+        meshes: Vec<Mesh>,
+        skeleton: Option<Skeleton>,
+        frames: Arc<dyn Frames>,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            frame_rate_hz,
+            meshes,
+            skeleton,
+            materials: Vec::new(),
+            images: Vec::new(),
+            frames,
+        }
+    }
+
+    /// One mesh that stands still in its rest shape.
+    pub fn still(mesh: Mesh, frame_rate_hz: f64, frame_count: usize) -> Self {
+        let frame = Frame { points: vec![mesh.rest_points.clone()], pose: Vec::new() };
+        let frames = MemoryFrames::new(vec![frame; frame_count]);
+        Self::new(mesh.name.clone(), frame_rate_hz, vec![mesh], None, Arc::new(frames))
+    }
+
+    /// The same scene with other frames: what a layer gives back.
+    #[must_use]
+    pub fn with_frames(&self, frames: Arc<dyn Frames>) -> Self {
+        Self { frames, ..self.clone() }
+    }
+
+    /// How many frames there are.
+    pub fn frame_count(&self) -> usize {
+        self.frames.count()
+    }
+
+    /// The frame at `index`, counted from zero.
+    pub fn frame(&self, index: usize) -> Result<Frame> {
+        self.frames.read(index)
+    }
+
+    /// The source of the frames.
+    pub fn frames(&self) -> &Arc<dyn Frames> {
+        &self.frames
+    }
+
+    /// Seconds from the first frame to the last.
+    pub fn duration(&self) -> f64 {
+        self.frame_count().saturating_sub(1) as f64 / self.frame_rate_hz
+    }
+
+    /// The index of the mesh with this name.
+    pub fn mesh_index(&self, name: &str) -> Option<usize> {
+        self.meshes.iter().position(|mesh| mesh.name == name)
+    }
+}

@@ -1,0 +1,43 @@
+//! Frames and where they come from.
+
+use crate::{Error, Result, Transform};
+
+/// One moment of a clip.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Frame {
+    /// Positions in metres: for each mesh, each point.
+    pub points: Vec<Vec<[f32; 3]>>,
+    /// `parent_from_joint` of every joint of the skeleton; empty without one.
+    pub pose: Vec<Transform>,
+}
+
+/// A source of frames: memory, a file read lazily, a bake on disk.
+pub trait Frames: Send + Sync {
+    /// How many frames there are.
+    fn count(&self) -> usize;
+    /// The frame at `index`; [`Error::NoSuchFrame`] beyond the end.
+    fn read(&self, index: usize) -> Result<Frame>;
+}
+
+/// Frames held in memory.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryFrames {
+    frames: Vec<Frame>,
+}
+
+impl MemoryFrames {
+    /// Takes the frames.
+    pub fn new(frames: Vec<Frame>) -> Self {
+        Self { frames }
+    }
+}
+
+impl Frames for MemoryFrames {
+    fn count(&self) -> usize {
+        self.frames.len()
+    }
+
+    fn read(&self, index: usize) -> Result<Frame> {
+        self.frames.get(index).cloned().ok_or(Error::NoSuchFrame { index, count: self.frames.len() })
+    }
+}

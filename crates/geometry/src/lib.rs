@@ -1,0 +1,28 @@
+//! Shapes and what is true of them: vectors, triangle-mesh topology, measures.
+//!
+//! ```
+//! use geometry::{Topology, Vec3, triangle_area};
+//!
+//! // two triangles that share the edge (1, 2)
+//! let topology = Topology::new(4, &[[0, 1, 2], [2, 1, 3]]);
+//! assert_eq!(topology.hinges().len(), 1);
+//! assert_eq!(topology.boundary_edges().count(), 4);
+//! assert_eq!(triangle_area(Vec3::ZERO, Vec3::X, Vec3::Y), 0.5);
+//! ```
+
+mod bounds;
+mod measure;
+mod topology;
+
+pub use bounds::Bounds;
+pub use measure::{triangle_area, triangle_normal, vertex_areas, vertex_normals};
+pub use topology::{Edge, Hinge, Topology};
+
+/// A point or direction in space, in metres where it is a position. Solvers work in double precision.
+pub type Vec3 = glam::DVec3;
+/// A point or direction in a plane: material coordinates, texture coordinates.
+pub type Vec2 = glam::DVec2;
+/// A 3×3 matrix.
+pub type Mat3 = glam::DMat3;
+/// A 2×2 matrix.
+pub type Mat2 = glam::DMat2;
