@@ -1,0 +1,200 @@
+//! The test that every element passes: one line per material buys derivatives, symmetry, invariance, definiteness.
+//!
+//! Public, so that materials written elsewhere are held to the same standard. Failures panic, as tests do.
+
+use geometry::{Mat3, Vec3};
+
+use crate::{Block, Element};
+
+/// Holds an element that is at rest in `rest` to all that an elastic energy promises: gradient and Hessian agree with
+/// central differences at random deformed states, energy and gradient vanish at rest, rigid motion changes nothing,
+/// the Hessian is symmetric and not negative once projected, and its material part does not feel rigid motion.
+pub fn check_element<const N: usize>(element: &impl Element<N>, rest: &[Vec3; N]) {
+    let mut random = Random(0x9E37_79B9_7F4A_7C15);
+    let size = rest.iter().map(|p| p.distance(rest[0])).fold(0.0, f64::max);
+    let deformed = |random: &mut Random, amount: f64| rest.map(|p| p + amount * size * random.vec3());
+    let reference = deformed(&mut random, 0.3);
+    let energy_scale = element.value(&reference).abs().max(f64::MIN_POSITIVE);
+
+    let at_rest = element.value(rest);
+    assert!(at_rest.abs() <= 1e-12 * energy_scale, "energy at rest is {at_rest:e}, not 0");
+    let slope = norm(&element.gradient(rest));
+    let slope_scale = norm(&element.gradient(&reference));
+    assert!(slope_scale > 0.0, "the gradient vanishes at a deformed state");
+    assert!(slope <= 1e-10 * slope_scale, "gradient at rest is {slope:e}, not 0");
+
+    for amount in [0.02, 0.1, 0.3] {
+        for _ in 0..4 {
+            let x = deformed(&mut random, amount);
+            check_derivatives(element, &x);
+            check_rigid_motion(element, &x, &mut random);
+        }
+    }
+}
+
+/// Gradient and Hessian against central differences at `x`, symmetry, and definiteness after projection: what holds for
+/// any energy, invariant or not.
+pub fn check_derivatives<const N: usize>(element: &impl Element<N>, x: &[Vec3; N]) {
+    let size = x.iter().map(|p| p.distance(x[0])).fold(0.0, f64::max).max(1.0e-3);
+    let gradient = element.gradient(x);
+    let hessian = element.hessian(x);
+
+    for (row, column) in (0..3 * N).flat_map(|row| (0..row).map(move |column| (row, column))) {
+        let (above, below) = (hessian.entry(column, row), hessian.entry(row, column));
+        assert!(
+            (above - below).abs() <= 1e-9 * hessian.max_abs(),
+            "Hessian not symmetric at ({row}, {column})"
+        );
+    }
+
+    // Central differences err by O(h²) + O(ε/h): with h = 1e-4 and 5e-5 of the size the first part dominates in a wrong
+    // derivative, and halving h divides the error of a right one by about four until round-off.
+    let gradient_scale = norm(&gradient) + hessian.max_abs() * size * 1e-3;
+    let hessian_scale = hessian.max_abs();
+    let [coarse, fine] = [1e-4, 5e-5].map(|h| {
+        let h = h * size;
+        let (mut gradient_error, mut hessian_error) = (0.0_f64, 0.0_f64);
+        for k in 0..3 * N {
+            let moved = |sign: f64| {
+                let mut y = *x;
+                y[k / 3][k % 3] += sign * h;
+                y
+            };
+            let (plus, minus) = (moved(1.0), moved(-1.0));
+            let slope = (element.value(&plus) - element.value(&minus)) / (2.0 * h);
+            gradient_error = gradient_error.max((slope - gradient[k / 3][k % 3]).abs());
+            let (up, down) = (element.gradient(&plus), element.gradient(&minus));
+            for i in 0..3 * N {
+                let curvature = (up[i / 3][i % 3] - down[i / 3][i % 3]) / (2.0 * h);
+                hessian_error = hessian_error.max((curvature - hessian.entry(i, k)).abs());
+            }
+        }
+        (
+            gradient_error / gradient_scale.max(f64::MIN_POSITIVE),
+            hessian_error / hessian_scale.max(f64::MIN_POSITIVE),
+        )
+    });
+    let shrinks = |coarse: f64, fine: f64| fine < 1e-7 || (fine < 1e-3 && fine < 0.35 * coarse);
+    assert!(
+        shrinks(coarse.0, fine.0),
+        "gradient differs from central differences: {:e}, {:e}",
+        coarse.0,
+        fine.0
+    );
+    assert!(
+        shrinks(coarse.1, fine.1),
+        "Hessian differs from central differences: {:e}, {:e}",
+        coarse.1,
+        fine.1
+    );
+
+    for (name, block) in
+        [("projected", element.projected_hessian(x)), ("material", element.material_hessian(x))]
+    {
+        let least = block.min_eigenvalue();
+        assert!(least >= -1e-9 * block.max_abs(), "{name} Hessian has eigenvalue {least:e}");
+    }
+}
+
+fn check_rigid_motion<const N: usize>(element: &impl Element<N>, x: &[Vec3; N], random: &mut Random) {
+    let (rotation, shift) = (random.rotation(), random.vec3());
+    let moved = x.map(|p| rotation * p + shift);
+    let (value, moved_value) = (element.value(x), element.value(&moved));
+    assert!(
+        (value - moved_value).abs() <= 1e-8 * value.abs(),
+        "rigid motion changes the energy: {value} {moved_value}"
+    );
+
+    let gradient = element.gradient(x);
+    let turned = element.gradient(&moved);
+    let difference: [Vec3; N] = std::array::from_fn(|i| rotation * gradient[i] - turned[i]);
+    assert!(norm(&difference) <= 1e-7 * norm(&gradient), "the gradient does not turn with the body");
+
+    let material: Block<N> = element.material_hessian(x);
+    let (spin, drift) = (random.vec3(), random.vec3());
+    let rigid = x.map(|p| spin.cross(p - x[0]) + drift);
+    let resisted = norm(&material.multiply(&rigid));
+    assert!(
+        resisted <= 1e-8 * material.max_abs() * norm(&rigid),
+        "damping would brake rigid motion by {resisted:e}"
+    );
+}
+
+fn norm<const N: usize>(v: &[Vec3; N]) -> f64 {
+    v.iter().map(|p| p.length_squared()).sum::<f64>().sqrt()
+}
+
+/// A reproducible rotation for tests, different for each seed.
+pub fn random_rotation(seed: u64) -> Mat3 {
+    Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1).rotation()
+}
+
+/// xorshift64*: a few lines that give the same numbers on every platform.
+struct Random(u64);
+
+impl Random {
+    fn unit(&mut self) -> f64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    fn vec3(&mut self) -> Vec3 {
+        Vec3::new(self.unit(), self.unit(), self.unit()) * 2.0 - Vec3::ONE
+    }
+
+    fn rotation(&mut self) -> Mat3 {
+        let axis = self.vec3().normalize_or(Vec3::Y);
+        Mat3::from_axis_angle(axis, std::f64::consts::TAU * self.unit())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// ½ k (‖x₁−x₀‖² − l²)²: right, unless `fault` scales the gradient.
+    struct Spring {
+        rest_squared: f64,
+        fault: f64,
+    }
+
+    impl Element<2> for Spring {
+        fn value(&self, x: &[Vec3; 2]) -> f64 {
+            0.5 * ((x[1] - x[0]).length_squared() - self.rest_squared).powi(2)
+        }
+        fn gradient(&self, x: &[Vec3; 2]) -> [Vec3; 2] {
+            let d = x[1] - x[0];
+            let g = self.fault * 2.0 * (d.length_squared() - self.rest_squared) * d;
+            [-g, g]
+        }
+        fn hessian(&self, x: &[Vec3; 2]) -> Block<2> {
+            let d = x[1] - x[0];
+            let mut block = Block::ZERO;
+            block.add_outer(&[-d, d], 4.0);
+            let isotropic = Mat3::IDENTITY * (2.0 * (d.length_squared() - self.rest_squared));
+            for (i, j, sign) in [(0, 0, 1.0), (1, 1, 1.0), (0, 1, -1.0), (1, 0, -1.0)] {
+                block.0[i][j] += isotropic * sign;
+            }
+            block * self.fault
+        }
+        fn material_hessian(&self, x: &[Vec3; 2]) -> Block<2> {
+            let d = x[1] - x[0];
+            let mut block = Block::ZERO;
+            block.add_outer(&[-d, d], 4.0);
+            block
+        }
+    }
+
+    #[test]
+    fn a_right_element_passes() {
+        check_element(&Spring { rest_squared: 1.0, fault: 1.0 }, &[Vec3::ZERO, Vec3::X]);
+    }
+
+    #[test]
+    #[should_panic(expected = "gradient differs")]
+    fn a_gradient_off_by_a_thousandth_is_caught() {
+        check_element(&Spring { rest_squared: 1.0, fault: 1.001 }, &[Vec3::ZERO, Vec3::X]);
+    }
+}

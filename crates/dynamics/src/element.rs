@@ -1,0 +1,60 @@
+//! The one interface between materials and solvers.
+
+use geometry::Vec3;
+
+use crate::Block;
+
+/// An energy of N points: a triangle, a hinge, a tet, a spring.
+///
+/// An element is a pure function of its few points; its rest data are its fields. Gather, scatter, weights, threads and
+/// the order of summation belong to the engine, so a material is written once and every solver, and every layer, gets it.
+///
+/// ```
+/// use dynamics::{Block, Element, check_derivatives};
+/// use geometry::{Mat3, Vec3};
+///
+/// /// ½ k ‖x − target‖²
+/// struct Tether { stiffness: f64, target: Vec3 }
+///
+/// impl Element<1> for Tether {
+///     fn value(&self, x: &[Vec3; 1]) -> f64 { 0.5 * self.stiffness * (x[0] - self.target).length_squared() }
+///     fn gradient(&self, x: &[Vec3; 1]) -> [Vec3; 1] { [self.stiffness * (x[0] - self.target)] }
+///     fn hessian(&self, _: &[Vec3; 1]) -> Block<1> { Block([[Mat3::from_diagonal(Vec3::splat(self.stiffness))]]) }
+/// }
+///
+/// check_derivatives(&Tether { stiffness: 3.0, target: Vec3::X }, &[Vec3::ONE]);
+/// ```
+pub trait Element<const N: usize>: Send + Sync {
+    /// E(x), in joules.
+    fn value(&self, x: &[Vec3; N]) -> f64;
+
+    /// dE/dx. A force is its negative, negated by the caller.
+    fn gradient(&self, x: &[Vec3; N]) -> [Vec3; N];
+
+    /// d²E/dx², exact; projecting it is the solver's decision.
+    fn hessian(&self, x: &[Vec3; N]) -> Block<N>;
+
+    /// A positive semidefinite stand-in for the Hessian, for Newton steps that must go downhill. The default clamps
+    /// negative eigenvalues; override it where a closed form is cheaper.
+    fn projected_hessian(&self, x: &[Vec3; N]) -> Block<N> {
+        self.hessian(x).projected()
+    }
+
+    /// The part of the Hessian that resists changes of *strain*: positive semidefinite and blind to rigid motion at every
+    /// state, so that damping made of it does not brake a body that merely turns. The default is the projected Hessian.
+    fn material_hessian(&self, x: &[Vec3; N]) -> Block<N> {
+        self.projected_hessian(x)
+    }
+}
+
+/// A force of N points that has no potential: air, an artist's push.
+///
+/// The same bargain as [`Element`]: a pure function of a few points, their velocities and time.
+pub trait ForceElement<const N: usize>: Send + Sync {
+    /// The force on each point, in newtons, at `time` in seconds.
+    fn force(&self, time: f64, x: &[Vec3; N], v: &[Vec3; N]) -> [Vec3; N];
+
+    /// A positive semidefinite stand-in for −df/dv, so that implicit steps stay stable however strong the force. Zero
+    /// where the force does not depend on velocity.
+    fn damping(&self, time: f64, x: &[Vec3; N], v: &[Vec3; N]) -> Block<N>;
+}
