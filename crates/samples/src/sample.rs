@@ -1,0 +1,55 @@
+//! The list of samples, for menus and for tests that go through all of them.
+
+use clip::Clip;
+
+/// An entry of the list.
+#[derive(Clone, Copy, Debug)]
+pub struct Sample {
+    /// What people type.
+    pub name: &'static str,
+    /// One line on what it is.
+    pub summary: &'static str,
+    /// Makes it as it comes.
+    pub make: fn() -> Clip,
+}
+
+/// Every sample.
+pub fn all() -> &'static [Sample] {
+    &[
+        Sample {
+            name: "flag",
+            summary: "a flag on a pole, standing still, held by its hoist",
+            make: crate::flag,
+        },
+        Sample {
+            name: "curtain",
+            summary: "a curtain on rings, drawn open and closed",
+            make: crate::curtain,
+        },
+        Sample { name: "sheet", summary: "the benchmark sheet, two corners pinned", make: crate::sheet },
+    ]
+}
+
+/// The sample with this name.
+pub fn by_name(name: &str) -> Option<&'static Sample> {
+    all().iter().find(|sample| sample.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_samples_repeat_bit_for_bit() {
+        for (i, sample) in all().iter().enumerate() {
+            assert!(all()[..i].iter().all(|other| other.name != sample.name));
+            assert!(by_name(sample.name).is_some_and(|found| found.summary == sample.summary));
+            let (a, b) = ((sample.make)(), (sample.make)());
+            assert_eq!(a.meshes, b.meshes, "{}", sample.name);
+            assert_eq!(a.images, b.images, "{}", sample.name);
+            let last = a.frame_count() - 1;
+            assert_eq!(a.frame(last).unwrap(), b.frame(last).unwrap(), "{}", sample.name);
+        }
+        assert!(by_name("no such sample").is_none());
+    }
+}
