@@ -195,7 +195,7 @@ impl Solver {
         }
         let relative_residual = if norm == 0.0 { 0.0 } else { (norm / scale).sqrt() };
         self.iterations += 1;
-        if scale > 0.0 && !(relative_residual <= tolerance.max(1e-9)) {
+        if scale > 0.0 && (relative_residual > tolerance.max(1e-9) || relative_residual.is_nan()) {
             return Err(Error::NotConverged { residual: relative_residual, iterations: 1 });
         }
         Ok(Solution { factorized: true, iterations: 1, relative_residual })
