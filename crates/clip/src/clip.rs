@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::{Frame, Frames, Image, Material, MemoryFrames, Mesh, Result, Skeleton};
+use crate::{Error, Frame, Frames, Image, Material, MemoryFrames, Mesh, Result, Skeleton};
 
 /// An animation: meshes with fixed topology, an optional skeleton, and frames at a fixed rate.
 #[derive(Clone)]
@@ -63,6 +63,29 @@ impl Clip {
     /// The frame at `index`, counted from zero.
     pub fn frame(&self, index: usize) -> Result<Frame> {
         self.frames.read(index)
+    }
+
+    /// The frame at `index` when it fits the meshes and the skeleton and all its coordinates are finite; otherwise
+    /// the first thing that is wrong with it. What writers use.
+    pub fn checked_frame(&self, index: usize) -> Result<Frame> {
+        let frame = self.frame(index)?;
+        let mismatch = |what: String, of, found, expected| {
+            if found == expected {
+                return Ok(());
+            }
+            Err(Error::FrameMismatch { frame: index, what, of, found, expected })
+        };
+        mismatch("the frame".into(), "meshes", frame.points.len(), self.meshes.len())?;
+        for (mesh, points) in self.meshes.iter().zip(&frame.points) {
+            mismatch(format!("mesh `{}`", mesh.name), "points", points.len(), mesh.point_count())?;
+            if let Some(point) = points.iter().position(|p| !p.iter().all(|c| c.is_finite())) {
+                return Err(Error::NotFinite { mesh: mesh.name.clone(), frame: index, point });
+            }
+        }
+        if let Some(skeleton) = &self.skeleton {
+            mismatch("the skeleton".into(), "joints", frame.pose.len(), skeleton.joints.len())?;
+        }
+        Ok(frame)
     }
 
     /// The source of the frames.

@@ -49,4 +49,78 @@ pub enum Error {
         /// The point, from zero.
         point: usize,
     },
+    /// A frame does not fit the clip's meshes or skeleton.
+    #[error(
+        "frame {frame}: {what} has {found} {of}, but {expected} were expected: every frame must have the same topology"
+    )]
+    FrameMismatch {
+        /// The frame, from zero.
+        frame: usize,
+        /// What does not fit: a mesh by its name, the skeleton, the frame itself.
+        what: String,
+        /// Points, joints or meshes.
+        of: &'static str,
+        /// How many the frame has.
+        found: usize,
+        /// How many there should be.
+        expected: usize,
+    },
+    /// A name was asked for that does not exist.
+    #[error("there is no {kind} `{name}` in {place}{}", hint(known))]
+    NoSuchName {
+        /// Group, joint, animation, mesh.
+        kind: &'static str,
+        /// What was asked for.
+        name: String,
+        /// Where it was looked for: a mesh, a file.
+        place: String,
+        /// What there is, nearest in spelling first.
+        known: Vec<String>,
+    },
+}
+
+/// "; there are `a`, `b`", the nearest first.
+fn hint(known: &[String]) -> String {
+    const SHOWN: usize = 12;
+    if known.is_empty() {
+        return "; it has none".into();
+    }
+    let names: Vec<String> = known.iter().take(SHOWN).map(|name| format!("`{name}`")).collect();
+    let more = if known.len() > SHOWN { format!(" and {} more", known.len() - SHOWN) } else { String::new() };
+    format!("; there are {}{more}", names.join(", "))
+}
+
+impl Error {
+    /// A [`Error::NoSuchName`] with the known names sorted by how much they resemble the one asked for.
+    pub fn no_such_name(
+        kind: &'static str,
+        name: &str,
+        place: impl Into<String>,
+        known: impl IntoIterator<Item = String>,
+    ) -> Self {
+        let lower = name.to_lowercase();
+        let mut known: Vec<(f64, String)> = known
+            .into_iter()
+            .map(|candidate| (strsim::jaro_winkler(&lower, &candidate.to_lowercase()), candidate))
+            .collect();
+        known.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+        known.dedup_by(|a, b| a.1 == b.1);
+        let known = known.into_iter().map(|(_, candidate)| candidate).collect();
+        Self::NoSuchName { kind, name: name.into(), place: place.into(), known }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_name_is_named_first() {
+        let known = ["Spine", "head", "LeftArm"].map(String::from);
+        let error = Error::no_such_name("joint", "Haed", "mesh `man`", known);
+        assert_eq!(
+            error.to_string(),
+            "there is no joint `Haed` in mesh `man`; there are `head`, `LeftArm`, `Spine`"
+        );
+    }
 }

@@ -34,8 +34,13 @@ impl Faces {
 
     /// The polygon at `index`.
     pub fn get(&self, index: usize) -> &[u32] {
+        &self.corners[self.corner_range(index)]
+    }
+
+    /// Where the polygon at `index` lies among all [`Faces::corners`].
+    pub fn corner_range(&self, index: usize) -> std::ops::Range<usize> {
         let start = if index == 0 { 0 } else { self.ends[index - 1] as usize };
-        &self.corners[start..self.ends[index] as usize]
+        start..self.ends[index] as usize
     }
 
     /// All polygons.

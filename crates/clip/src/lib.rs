@@ -18,6 +18,7 @@
 mod clip;
 mod error;
 mod faces;
+mod format;
 mod frames;
 mod material;
 mod mesh;
@@ -26,6 +27,10 @@ mod skeleton;
 pub use clip::Clip;
 pub use error::Error;
 pub use faces::Faces;
+pub use format::{
+    Animation, DEFAULT_FRAME_RATE_HZ, Description, Format, ReadOptions, WriteOptions, Written, describe,
+    read, write,
+};
 pub use frames::{Frame, Frames, MemoryFrames};
 pub use material::{Image, Material};
 pub use mesh::{Group, Mesh, Part};

@@ -21,6 +21,11 @@ pub struct Mesh {
     pub faces: Faces,
     /// Texture coordinates per vertex, glTF's convention (v down); empty when the file has none.
     pub uvs: Vec<[f32; 2]>,
+    /// Further sets of texture coordinates (glTF's `TEXCOORD_1` and up), each per vertex; carried along untouched.
+    pub more_uvs: Vec<Vec<[f32; 2]>>,
+    /// Which vertices of a point share a normal: vertices with equal numbers do. This is how a hard edge survives a
+    /// bake. Empty when the whole surface is smooth.
+    pub smoothing: Vec<u32>,
     /// Runs of faces and vertices with one material each, in order; together they cover the mesh.
     pub parts: Vec<Part>,
     /// Named weights per point.
@@ -29,7 +34,8 @@ pub struct Mesh {
     pub skin: Option<Skin>,
 }
 
-/// A run of faces and vertices with one material: a glTF primitive, an OBJ `usemtl` run.
+/// A run of faces and vertices with one material: a glTF primitive, an OBJ `usemtl` run. Runs of faces never overlap;
+/// runs of vertices do when the file shares its vertices between them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
     /// Faces of the part.
@@ -65,6 +71,8 @@ impl Mesh {
             rest_points,
             faces,
             uvs: Vec::new(),
+            more_uvs: Vec::new(),
+            smoothing: Vec::new(),
             groups: Vec::new(),
             skin: None,
         }

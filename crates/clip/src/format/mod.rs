@@ -1,0 +1,262 @@
+//! Files in and out. One door to read, one to write, one to look; a format is one file beside this one.
+//!
+//! Whatever the file says, a clip that comes through the door is in metres, Y up, with finite numbers and indices in
+//! range; a file that cannot be brought into that shape is refused with the place and the remedy.
+
+mod atomic;
+mod cache;
+mod mdd;
+mod mtl;
+mod obj_read;
+mod obj_write;
+mod pc2;
+mod sequence;
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use crate::{Clip, Error, Result};
+
+/// The frame rate of files that do not say theirs: film's.
+pub const DEFAULT_FRAME_RATE_HZ: f64 = 24.0;
+
+/// A file format we know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Format {
+    /// glTF 2.0 as JSON with buffers beside it or inside.
+    Gltf,
+    /// glTF 2.0 in one binary file.
+    Glb,
+    /// Wavefront OBJ: one frame in one file, or a numbered sequence.
+    Obj,
+    /// A point cache, little-endian, over an OBJ.
+    Pc2,
+    /// A point cache, big-endian with a time per frame, over an OBJ.
+    Mdd,
+    /// A skeleton and its motion.
+    Bvh,
+}
+
+impl Format {
+    /// All formats with their extensions.
+    pub const ALL: [(Self, &'static str); 6] = [
+        (Self::Gltf, "gltf"),
+        (Self::Glb, "glb"),
+        (Self::Obj, "obj"),
+        (Self::Pc2, "pc2"),
+        (Self::Mdd, "mdd"),
+        (Self::Bvh, "bvh"),
+    ];
+
+    /// The format that a file name promises.
+    pub fn from_extension(path: &Path) -> Option<Self> {
+        let extension = path.extension()?.to_str()?.to_ascii_lowercase();
+        Self::ALL.iter().find(|(_, known)| *known == extension).map(|&(format, _)| format)
+    }
+
+    /// The format of a file that exists: by its first bytes where they tell, otherwise by its name.
+    pub fn detect(path: &Path) -> Result<Self> {
+        let io = |source| Error::Io { path: path.to_path_buf(), source };
+        let mut start = [0_u8; 16];
+        let mut filled = 0;
+        let mut file = File::open(path).map_err(io)?;
+        while filled < start.len() {
+            match file.read(&mut start[filled..]).map_err(io)? {
+                0 => break,
+                count => filled += count,
+            }
+        }
+        let start = &start[..filled];
+        if start.starts_with(b"glTF") {
+            return Ok(Self::Glb);
+        } else if start.starts_with(b"POINTCACHE2") {
+            return Ok(Self::Pc2);
+        } else if start.trim_ascii_start().starts_with(b"HIERARCHY") {
+            return Ok(Self::Bvh);
+        }
+        Self::from_extension(path).ok_or_else(|| unknown_format(path))
+    }
+}
+
+/// How to read a file. The default takes everything from the file.
+#[derive(Clone, Debug, Default)]
+pub struct ReadOptions {
+    /// The name of the animation to read, of a file that holds several; the first when `None`.
+    pub clip: Option<String>,
+    /// Frames per second. glTF is sampled at this rate; for OBJ, PC2 and MDD it says how fast the frames follow each
+    /// other. When `None`: what the file says (BVH, MDD); the slowest usual rate on which all keys of a glTF
+    /// animation lie; otherwise [`DEFAULT_FRAME_RATE_HZ`].
+    pub frame_rate_hz: Option<f64>,
+    /// How long one unit of the file is; 1 when `None`. glTF is in metres by definition, the other formats do not say.
+    pub unit_in_metres: Option<f64>,
+    /// The OBJ that a PC2 or MDD moves; when `None`, the one beside the cache with the same name.
+    pub mesh: Option<PathBuf>,
+    /// The PC2 or MDD that moves an OBJ.
+    pub cache: Option<PathBuf>,
+    /// Read a numbered OBJ alone, although it is one of a sequence.
+    pub single: bool,
+}
+
+/// How to write a file.
+#[derive(Clone, Debug)]
+pub struct WriteOptions {
+    /// The number of the first frame: the first number of an OBJ sequence, the start frame of a PC2, the first key of
+    /// a GLB or MDD in frames. When `None`, 1 for OBJ sequences and 0 otherwise.
+    pub start_frame: Option<u32>,
+    /// How long one unit of the file is; 1 when `None`. glTF is always in metres.
+    pub unit_in_metres: Option<f64>,
+    /// Whether a GLB gets normals for every frame. They double its size; without them viewers shade flat.
+    pub normals: bool,
+}
+
+impl Default for WriteOptions {
+    fn default() -> Self {
+        Self { start_frame: None, unit_in_metres: None, normals: true }
+    }
+}
+
+/// What was written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    /// The files, the one asked for first.
+    pub files: Vec<PathBuf>,
+    /// Frames in them.
+    pub frames: usize,
+    /// Their size together.
+    pub bytes: u64,
+}
+
+/// What a file holds, as far as can be told without reading its frames.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Description {
+    /// The format.
+    pub format: Format,
+    /// The animations to choose from; empty in files that hold one motion or none.
+    pub animations: Vec<Animation>,
+}
+
+/// One animation of a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Animation {
+    /// Its name; `animation N` when the file gives none.
+    pub name: String,
+    /// When its last key is.
+    pub seconds: f64,
+    /// Properties that it moves.
+    pub channels: usize,
+}
+
+/// Reads a clip. The format is found by the first bytes, then by the extension.
+///
+/// The path may be a pattern for a numbered OBJ sequence (`flag.####.obj`, `flag_%04d.obj`) or any file of one.
+pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Clip> {
+    let path = path.as_ref();
+    check_options(path, options)?;
+    if let Some(pattern) = sequence::Pattern::parse(path) {
+        return sequence::read(&pattern, options);
+    }
+    match Format::detect(path)? {
+        Format::Gltf | Format::Glb | Format::Bvh => Err(unknown_format(path)),
+        Format::Obj => match &options.cache {
+            Some(cache) => cache::read(cache, path, options),
+            None => sequence::read_file_or_sequence(path, options),
+        },
+        Format::Pc2 | Format::Mdd => {
+            let mesh = options.mesh.clone().unwrap_or_else(|| path.with_extension("obj"));
+            cache::read(path, &mesh, options)
+        }
+    }
+}
+
+/// Writes a clip in the format of the path's extension: `glb`, `obj`, `pc2`, `mdd` or `bvh`.
+///
+/// Every file appears whole or not at all: it is written under another name in the same folder and renamed at the
+/// end. PC2 and MDD leave the OBJ that they move beside them. Frames are pulled from the clip one at a time.
+pub fn write(path: impl AsRef<Path>, clip: &Clip, options: &WriteOptions) -> Result<Written> {
+    let path = path.as_ref();
+    if !(clip.frame_rate_hz.is_finite() && clip.frame_rate_hz > 0.0) {
+        let problem = format!("a clip with {} frames per second cannot be written", clip.frame_rate_hz);
+        return Err(Error::Unsupported { path: path.to_path_buf(), problem });
+    }
+    if let Some(pattern) = sequence::Pattern::parse(path) {
+        return sequence::write(&pattern, clip, options);
+    }
+    match Format::from_extension(path) {
+        Some(Format::Obj) if clip.frame_count() == 1 => obj_write::write(path, clip, options),
+        Some(Format::Obj) => sequence::write(&sequence::Pattern::beside(path), clip, options),
+        Some(Format::Pc2) => pc2::write(path, clip, options),
+        Some(Format::Mdd) => mdd::write(path, clip, options),
+        Some(Format::Gltf) => Err(Error::Unsupported {
+            path: path.to_path_buf(),
+            problem: "glTF is written as one binary file; name it .glb".into(),
+        }),
+        _ => Err(unknown_format(path)),
+    }
+}
+
+/// Looks into a file without reading its frames.
+pub fn describe(path: impl AsRef<Path>) -> Result<Description> {
+    let path = path.as_ref();
+    if sequence::Pattern::parse(path).is_some() {
+        return Ok(Description { format: Format::Obj, animations: Vec::new() });
+    }
+    let format = Format::detect(path)?;
+    Ok(Description { format, animations: Vec::new() })
+}
+
+/// Refuses options that no file could satisfy.
+fn check_options(path: &Path, options: &ReadOptions) -> Result<()> {
+    let positive = |name: &str, value: Option<f64>| match value {
+        Some(value) if !(value.is_finite() && value > 0.0) => {
+            let problem = format!("{name} is {value}; it must be a finite number above zero");
+            Err(Error::Unsupported { path: path.to_path_buf(), problem })
+        }
+        _ => Ok(()),
+    };
+    positive("the frame rate", options.frame_rate_hz)?;
+    positive("the unit", options.unit_in_metres)
+}
+
+fn unknown_format(path: &Path) -> Error {
+    let known: Vec<String> = Format::ALL.iter().map(|(_, extension)| format!(".{extension}")).collect();
+    let problem = format!("not a format we know; we know {}", known.join(", "));
+    Error::Unsupported { path: path.to_path_buf(), problem }
+}
+
+/// The whole file.
+fn read_bytes(path: &Path) -> Result<Vec<u8>> {
+    std::fs::read(path).map_err(|source| Error::Io { path: path.to_path_buf(), source })
+}
+
+fn malformed(path: &Path, place: impl Into<String>, problem: impl Into<String>) -> Error {
+    Error::Malformed { path: path.to_path_buf(), place: place.into(), problem: problem.into() }
+}
+
+/// The name of a clip that its file does not name.
+fn name_of(path: &Path) -> String {
+    path.file_stem().map_or_else(|| "clip".into(), |stem| stem.to_string_lossy().into_owned())
+}
+
+/// The name, or the name with the lowest number behind it that nobody has yet.
+fn unique_name(wanted: &str, taken: &mut std::collections::HashSet<String>) -> String {
+    let mut name = wanted.to_string();
+    let mut number = 1;
+    while !taken.insert(name.clone()) {
+        name = format!("{wanted}.{number:03}");
+        number += 1;
+    }
+    name
+}
+
+/// Which point of which mesh a number among all points of a clip is.
+fn locate_point(point_counts: &[usize], mut index: usize) -> (usize, usize) {
+    for (mesh, &count) in point_counts.iter().enumerate() {
+        if index < count {
+            return (mesh, index);
+        }
+        index -= count;
+    }
+    (point_counts.len().saturating_sub(1), index)
+}

@@ -1,0 +1,283 @@
+//! Numbered OBJ sequences: one file per frame.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::obj_read::{self, Parsed};
+use super::obj_write::ObjText;
+use super::{
+    DEFAULT_FRAME_RATE_HZ, ReadOptions, WriteOptions, Written, atomic, malformed, name_of, read_bytes,
+};
+use crate::{Clip, Error, Frame, Frames, MemoryFrames, Result};
+
+/// How the files of a sequence are called: a folder, what stands before and behind the number, and its least width.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Pattern {
+    folder: PathBuf,
+    before: String,
+    width: usize,
+    behind: String,
+}
+
+impl Pattern {
+    /// From `flag.####.obj` or `flag_%04d.obj`; `None` for other names and for files that really are called so.
+    pub(super) fn parse(path: &Path) -> Option<Self> {
+        let name = path.file_name()?.to_str()?;
+        let folder = path.parent()?.to_path_buf();
+        let (before, width, behind) = if let Some(start) = name.find('#') {
+            let width = name[start..].bytes().take_while(|&b| b == b'#').count();
+            (&name[..start], width, &name[start + width..])
+        } else {
+            let start = name.find('%')?;
+            let (digits, behind) = name[start + 1..].split_once('d')?;
+            let width = if digits.is_empty() {
+                0
+            } else {
+                digits.strip_prefix('0')?.parse().ok().filter(|&w| w < 20)?
+            };
+            (&name[..start], width, behind)
+        };
+        let is_obj = behind.to_ascii_lowercase().ends_with(".obj");
+        (is_obj && !path.exists()).then(|| Self {
+            folder,
+            before: before.into(),
+            width,
+            behind: behind.into(),
+        })
+    }
+
+    /// The sequence that a clip called `flag.obj` is written as: `flag.####.obj`.
+    pub(super) fn beside(path: &Path) -> Self {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
+        Self { folder, before: format!("{name}."), width: 4, behind: ".obj".into() }
+    }
+
+    /// The patterns of which this file may be one: padded with zeros to its own width, or not padded.
+    fn of_file(path: &Path) -> Vec<Self> {
+        let (Some(stem), Some(extension)) = (path.file_stem(), path.extension()) else { return Vec::new() };
+        let stem = stem.to_string_lossy();
+        let digits = stem.bytes().rev().take_while(u8::is_ascii_digit).count();
+        if digits == 0 || digits > 18 {
+            return Vec::new();
+        }
+        let before = stem[..stem.len() - digits].to_string();
+        let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
+        let behind = format!(".{}", extension.to_string_lossy());
+        [digits, 0]
+            .map(|width| Self {
+                folder: folder.clone(),
+                before: before.clone(),
+                width,
+                behind: behind.clone(),
+            })
+            .to_vec()
+    }
+
+    fn file(&self, number: u64) -> PathBuf {
+        self.folder.join(format!("{}{number:0width$}{}", self.before, self.behind, width = self.width))
+    }
+
+    /// The pattern as a path to show.
+    fn path(&self) -> PathBuf {
+        self.folder.join(format!("{}{}{}", self.before, "#".repeat(self.width.max(1)), self.behind))
+    }
+
+    /// The numbers that there are files for, in order.
+    fn numbers(&self) -> Result<Vec<u64>> {
+        let folder = if self.folder.as_os_str().is_empty() { Path::new(".") } else { &self.folder };
+        let io = |source| Error::Io { path: folder.to_path_buf(), source };
+        let mut numbers = Vec::new();
+        for entry in std::fs::read_dir(folder).map_err(io)? {
+            let name = entry.map_err(io)?.file_name();
+            let Some(name) = name.to_str() else { continue };
+            let middle = name.strip_prefix(&self.before).and_then(|rest| rest.strip_suffix(&self.behind));
+            let Some(number) = middle.and_then(|middle| middle.parse::<u64>().ok()) else { continue };
+            if middle == Some(format!("{number:0width$}", width = self.width).as_str()) {
+                numbers.push(number);
+            }
+        }
+        numbers.sort_unstable();
+        Ok(numbers)
+    }
+}
+
+/// Reads a file alone when it is alone, otherwise the sequence that it is one of.
+pub(super) fn read_file_or_sequence(path: &Path, options: &ReadOptions) -> Result<Clip> {
+    if !options.single {
+        for pattern in Pattern::of_file(path) {
+            if pattern.numbers()?.len() > 1 {
+                return read(&pattern, options);
+            }
+        }
+    }
+    let parsed = parse(path, options)?;
+    let scene = obj_read::assemble(path, &parsed)?;
+    let points = scene.meshes.iter().map(|mesh| mesh.rest_points.clone()).collect();
+    let frames = MemoryFrames::new(vec![Frame { points, pose: Vec::new() }]);
+    Ok(clip(path, scene, options, Arc::new(frames)))
+}
+
+/// Reads a sequence: the first file gives the rest shape, the others come when they are asked for.
+pub(super) fn read(pattern: &Pattern, options: &ReadOptions) -> Result<Clip> {
+    let numbers = pattern.numbers()?;
+    let Some(&first) = numbers.first() else {
+        return Err(malformed(&pattern.path(), "the folder", "no file of this sequence is there"));
+    };
+    if let Some(gap) = numbers.windows(2).find(|pair| pair[1] != pair[0] + 1) {
+        let place = format!("between frames {} and {}", gap[0], gap[1]);
+        let problem = format!(
+            "{} is missing; write it again, or read one file alone",
+            pattern.file(gap[0] + 1).display()
+        );
+        return Err(malformed(&pattern.path(), place, problem));
+    }
+    let path = pattern.file(first);
+    let parsed = parse(&path, options)?;
+    let scene = obj_read::assemble(&path, &parsed)?;
+    let frames = SequenceFrames {
+        pattern: pattern.clone(),
+        first,
+        count: numbers.len(),
+        options: options.clone(),
+        point_counts: scene.meshes.iter().map(|mesh| mesh.point_count()).collect(),
+        parsed,
+    };
+    Ok(clip(Path::new(pattern.before.trim_end_matches(['.', '_', '-'])), scene, options, Arc::new(frames)))
+}
+
+/// Writes every frame as a file of its own.
+pub(super) fn write(pattern: &Pattern, clip: &Clip, options: &WriteOptions) -> Result<Written> {
+    let first = u64::from(options.start_frame.unwrap_or(1));
+    let library_name = format!("{}{}", pattern.before.trim_end_matches(['.', '_', '-']), pattern.behind);
+    let scene = ObjText::new(&pattern.folder.join(library_name), clip, options)?;
+    let mut written = Written::default();
+    for index in 0..clip.frame_count() {
+        let path = pattern.file(first + index as u64);
+        written.bytes += atomic::write_whole(&path, scene.text(&clip.checked_frame(index)?).as_bytes())?;
+        written.files.push(path);
+        written.frames += 1;
+    }
+    let (files, bytes) = scene.write_library()?;
+    written.files.extend(files);
+    written.bytes += bytes;
+    Ok(written)
+}
+
+fn parse(path: &Path, options: &ReadOptions) -> Result<Parsed> {
+    obj_read::parse(path, &read_bytes(path)?, options.unit_in_metres.unwrap_or(1.0))
+}
+
+fn clip(path: &Path, scene: obj_read::ObjScene, options: &ReadOptions, frames: Arc<dyn Frames>) -> Clip {
+    let rate = options.frame_rate_hz.unwrap_or(DEFAULT_FRAME_RATE_HZ);
+    let mut clip = Clip::new(name_of(path), rate, scene.meshes, None, frames);
+    clip.materials = scene.materials;
+    clip.images = scene.images;
+    clip
+}
+
+struct SequenceFrames {
+    pattern: Pattern,
+    first: u64,
+    count: usize,
+    options: ReadOptions,
+    point_counts: Vec<usize>,
+    /// The first frame: what all others are compared with.
+    parsed: Parsed,
+}
+
+impl Frames for SequenceFrames {
+    fn count(&self) -> usize {
+        self.count
+    }
+
+    fn read(&self, index: usize) -> Result<Frame> {
+        if index >= self.count {
+            return Err(Error::NoSuchFrame { index, count: self.count });
+        }
+        let number = self.first + index as u64;
+        let path = self.pattern.file(number);
+        let parsed = parse(&path, &self.options)?;
+        let (points, expected) = (parsed.points.len(), self.parsed.points.len());
+        let first = format!("frame {} ({})", self.first, self.pattern.file(self.first).display());
+        if points != expected {
+            let problem = format!("it has {points} positions, but {first} has {expected}");
+            return Err(malformed(&path, format!("frame {number}"), problem));
+        }
+        if parsed.faces != self.parsed.faces {
+            let problem =
+                format!("its faces are not those of {first}: every frame must have the same topology");
+            return Err(malformed(&path, format!("frame {number}"), problem));
+        }
+        Ok(Frame { points: split_points(parsed.points, &self.point_counts), pose: Vec::new() })
+    }
+}
+
+/// Cuts the points of all meshes into the points of each.
+pub(super) fn split_points(points: Vec<[f32; 3]>, counts: &[usize]) -> Vec<Vec<[f32; 3]>> {
+    if counts.len() == 1 {
+        return vec![points];
+    }
+    let mut start = 0;
+    let cut = |&count: &usize| {
+        let run = points[start..start + count].to_vec();
+        start += count;
+        run
+    };
+    counts.iter().map(cut).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_are_hashes_or_printf() {
+        let pattern = Pattern::parse(Path::new("a/flag.####.obj")).unwrap();
+        assert_eq!(pattern.file(7), Path::new("a/flag.0007.obj"));
+        let pattern = Pattern::parse(Path::new("flag_%03d.obj")).unwrap();
+        assert_eq!(pattern.file(12345), Path::new("flag_12345.obj"));
+        assert_eq!(Pattern::parse(Path::new("flag.obj")), None);
+        assert_eq!(Pattern::parse(Path::new("100%.obj")), None);
+        assert_eq!(Pattern::parse(Path::new("flag.##.glb")), None);
+    }
+
+    fn folder_with(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        files.iter().for_each(|(name, text)| std::fs::write(folder.path().join(name), text).unwrap());
+        folder
+    }
+
+    const A: &str = "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n";
+    const B: &str = "v 0 0 1\nv 1 0 1\nv 0 1 1\nf 1 2 3\n";
+
+    #[test]
+    fn any_file_of_a_sequence_stands_for_it() {
+        for names in [["a8.obj", "a9.obj", "a10.obj"], ["a08.obj", "a09.obj", "a10.obj"]] {
+            let folder = folder_with(&[(names[0], A), (names[1], B), (names[2], A), ("b.obj", A)]);
+            for name in names {
+                let clip = crate::read(folder.path().join(name), &ReadOptions::default()).unwrap();
+                assert_eq!(clip.frame_count(), 3);
+                assert_eq!(clip.frame(1).unwrap().points[0][0], [0.0, 0.0, 1.0]);
+            }
+            let single = ReadOptions { single: true, ..ReadOptions::default() };
+            assert_eq!(crate::read(folder.path().join(names[1]), &single).unwrap().frame_count(), 1);
+        }
+    }
+
+    #[test]
+    fn a_missing_number_is_named_with_its_neighbours() {
+        let folder = folder_with(&[("a1.obj", A), ("a2.obj", A), ("a4.obj", A)]);
+        let error = crate::read(folder.path().join("a#.obj"), &ReadOptions::default()).err().unwrap();
+        let words = error.to_string();
+        assert!(words.contains("between frames 2 and 4") && words.contains("a3.obj"), "{words}");
+    }
+
+    #[test]
+    fn a_frame_with_other_faces_is_named_with_the_first() {
+        let folder = folder_with(&[("a1.obj", A), ("a2.obj", &B.replace("f 1 2 3", "f 1 3 2"))]);
+        let clip = crate::read(folder.path().join("a#.obj"), &ReadOptions::default()).unwrap();
+        let words = clip.frame(1).err().unwrap().to_string();
+        assert!(words.contains("frame 2") && words.contains("frame 1"), "{words}");
+    }
+}
