@@ -1,0 +1,214 @@
+//! What acts on a body, seen by the solver: sums of elements, potentials and forces.
+
+use geometry::Vec3;
+use linear::{Matrix, Pattern};
+
+use crate::scatter::{Scatter, Schedule};
+use crate::{Block, Element, ForceElement};
+
+/// The instant at which energies and forces are evaluated: the time, and where the guide is then.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment<'a> {
+    /// Seconds since the first frame.
+    pub time: f64,
+    /// Where the guide puts each point.
+    pub guide_positions: &'a [Vec3],
+    /// How fast it moves there.
+    pub guide_velocities: &'a [Vec3],
+}
+
+/// A potential energy of all points. Usually [`Elements`] of some [`Element`].
+pub trait Energy: Send + Sync {
+    /// Visits the points that each second derivative couples.
+    fn stencils(&self, visit: &mut dyn FnMut(&[u32]));
+    /// Remembers where its blocks stand in a matrix of this pattern. Called once, before `add_hessian`.
+    fn bind(&mut self, pattern: &Pattern);
+    /// E(x), in joules.
+    fn value(&self, moment: &Moment, x: &[Vec3]) -> f64;
+    /// Adds dE/dx.
+    fn add_gradient(&self, moment: &Moment, x: &[Vec3], gradient: &mut [Vec3]);
+    /// Adds `scale` times the positive semidefinite Hessian of the asked kind.
+    fn add_hessian(&self, kind: Hessian, moment: &Moment, x: &[Vec3], scale: f64, matrix: &mut Matrix);
+}
+
+/// Which positive semidefinite second derivative.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hessian {
+    /// Of the whole energy, for Newton steps.
+    Projected,
+    /// Of the strain alone, for damping that does not brake rigid motion.
+    Material,
+}
+
+/// A force without potential. Usually [`Elements`] of some [`ForceElement`].
+pub trait Force: Send + Sync {
+    /// Visits the points that each derivative couples.
+    fn stencils(&self, visit: &mut dyn FnMut(&[u32]));
+    /// Remembers where its blocks stand in a matrix of this pattern.
+    fn bind(&mut self, pattern: &Pattern);
+    /// Adds the force, in newtons.
+    fn add_force(&self, moment: &Moment, x: &[Vec3], v: &[Vec3], force: &mut [Vec3]);
+    /// Adds `scale` times a positive semidefinite stand-in for −df/dv.
+    fn add_damping(&self, moment: &Moment, x: &[Vec3], v: &[Vec3], scale: f64, matrix: &mut Matrix);
+}
+
+/// Many elements of one kind over the points of a body.
+#[derive(Clone, Debug)]
+pub struct Elements<E, const N: usize> {
+    stencils: Vec<[u32; N]>,
+    elements: Vec<E>,
+    schedule: Schedule,
+    slots: Vec<Slots<N>>,
+}
+
+/// Where an element's blocks stand in the matrix: `slots[i][j]` for j ≤ i, and whether it is the transposed block.
+type Slots<const N: usize> = [[(u32, bool); N]; N];
+
+impl<E, const N: usize> Elements<E, N> {
+    /// Takes elements with the points they act on. They are kept in the order of their first points, so that neighbours
+    /// in space are neighbours in memory where the mesh's numbering allows it.
+    pub fn new(pairs: impl IntoIterator<Item = ([u32; N], E)>) -> Self {
+        let mut pairs: Vec<([u32; N], E)> = pairs.into_iter().collect();
+        pairs.sort_by_key(|(stencil, _)| stencil.iter().copied().min());
+        let (stencils, elements): (Vec<_>, Vec<_>) = pairs.into_iter().unzip();
+        let schedule = Schedule::new(&stencils);
+        Self { stencils, elements, schedule, slots: Vec::new() }
+    }
+
+    /// How many elements.
+    pub fn len(&self) -> usize {
+        self.elements.len()
+    }
+
+    /// True without elements.
+    pub fn is_empty(&self) -> bool {
+        self.elements.is_empty()
+    }
+
+    /// The elements with their points, in the order they are kept.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&[u32; N], &E)> {
+        self.stencils.iter().zip(&self.elements)
+    }
+
+    fn visit_stencils(&self, visit: &mut dyn FnMut(&[u32])) {
+        self.stencils.iter().for_each(|stencil| visit(stencil));
+    }
+
+    fn bind_slots(&mut self, pattern: &Pattern) {
+        let slots_of = |stencil: &[u32; N]| {
+            let mut slots = [[(0, false); N]; N];
+            for i in 0..N {
+                for j in 0..=i {
+                    let slot = pattern.slot(stencil[i], stencil[j]);
+                    let slot = slot.expect("the pattern was made from these stencils") as u32;
+                    slots[i][j] = (slot, stencil[i] < stencil[j]);
+                }
+            }
+            slots
+        };
+        self.slots = self.stencils.iter().map(slots_of).collect();
+    }
+
+    fn gather(&self, index: usize, x: &[Vec3]) -> [Vec3; N] {
+        self.stencils[index].map(|p| x[p as usize])
+    }
+
+    fn add_points(&self, sum: &mut [Vec3], of: impl Fn(usize, &E) -> [Vec3; N] + Sync)
+    where
+        E: Sync,
+    {
+        let sum = Scatter::new(sum);
+        self.schedule.for_each(|index| {
+            let parts = of(index, &self.elements[index]);
+            for (part, &p) in parts.into_iter().zip(&self.stencils[index]) {
+                // SAFETY: a point of the visited element
+                #[allow(unsafe_code)]
+                unsafe {
+                    *sum.at(p as usize) += part;
+                }
+            }
+        });
+    }
+
+    fn add_blocks(&self, matrix: &mut Matrix, scale: f64, of: impl Fn(usize, &E) -> Block<N> + Sync)
+    where
+        E: Sync,
+    {
+        assert_eq!(self.slots.len(), self.elements.len(), "bound before assembly");
+        let values = Scatter::new(matrix.values_mut());
+        self.schedule.for_each(|index| {
+            let block = of(index, &self.elements[index]);
+            for (i, row) in self.slots[index].iter().enumerate() {
+                for (j, &(slot, transposed)) in row[..=i].iter().enumerate() {
+                    let part = if transposed { block.0[j][i] } else { block.0[i][j] };
+                    // SAFETY: a pair of points of the visited element
+                    #[allow(unsafe_code)]
+                    unsafe {
+                        *values.at(slot as usize) += part * scale;
+                    }
+                }
+            }
+        });
+    }
+}
+
+impl<E: Element<N>, const N: usize> Energy for Elements<E, N> {
+    fn stencils(&self, visit: &mut dyn FnMut(&[u32])) {
+        self.visit_stencils(visit);
+    }
+
+    fn bind(&mut self, pattern: &Pattern) {
+        self.bind_slots(pattern);
+    }
+
+    fn value(&self, _: &Moment, x: &[Vec3]) -> f64 {
+        self.schedule.sum(|index| self.elements[index].value(&self.gather(index, x)))
+    }
+
+    fn add_gradient(&self, _: &Moment, x: &[Vec3], gradient: &mut [Vec3]) {
+        self.add_points(gradient, |index, element| element.gradient(&self.gather(index, x)));
+    }
+
+    fn add_hessian(&self, kind: Hessian, _: &Moment, x: &[Vec3], scale: f64, matrix: &mut Matrix) {
+        match kind {
+            Hessian::Projected => {
+                self.add_blocks(matrix, scale, |index, element| {
+                    element.projected_hessian(&self.gather(index, x))
+                });
+            }
+            Hessian::Material => {
+                self.add_blocks(matrix, scale, |index, element| {
+                    element.material_hessian(&self.gather(index, x))
+                });
+            }
+        }
+    }
+}
+
+/// [`Elements`] of a [`ForceElement`], as a [`Force`]. (A type of its own, because one element could be both.)
+#[derive(Clone, Debug)]
+pub struct Forces<E, const N: usize>(pub Elements<E, N>);
+
+impl<E: ForceElement<N>, const N: usize> Force for Forces<E, N> {
+    fn stencils(&self, visit: &mut dyn FnMut(&[u32])) {
+        self.0.visit_stencils(visit);
+    }
+
+    fn bind(&mut self, pattern: &Pattern) {
+        self.0.bind_slots(pattern);
+    }
+
+    fn add_force(&self, moment: &Moment, x: &[Vec3], v: &[Vec3], force: &mut [Vec3]) {
+        let of = |index, element: &E| {
+            element.force(moment.time, &self.0.gather(index, x), &self.0.gather(index, v))
+        };
+        self.0.add_points(force, of);
+    }
+
+    fn add_damping(&self, moment: &Moment, x: &[Vec3], v: &[Vec3], scale: f64, matrix: &mut Matrix) {
+        let of = |index, element: &E| {
+            element.damping(moment.time, &self.0.gather(index, x), &self.0.gather(index, v))
+        };
+        self.0.add_blocks(matrix, scale, of);
+    }
+}

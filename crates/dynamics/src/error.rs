@@ -1,0 +1,57 @@
+//! What can go wrong in a step. Variants carry facts; the doors add the remedy.
+
+/// Anything that goes wrong while a body is built or moved.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Two lists that belong together differ in length.
+    #[error("{what}: {expected} expected, {got} given")]
+    Sizes {
+        /// Which list.
+        what: &'static str,
+        /// The right length.
+        expected: usize,
+        /// The length given.
+        got: usize,
+    },
+    /// A free point weighs nothing, less, or is not a number.
+    #[error("point {point} has a mass of {mass} kg; a point that moves needs a positive one")]
+    Mass {
+        /// The point, from zero.
+        point: usize,
+        /// Its mass.
+        mass: f64,
+    },
+    /// An element refers to a point that is not there.
+    #[error("an element refers to point {point}, but there are {count} points")]
+    Point {
+        /// The point, from zero.
+        point: usize,
+        /// How many there are.
+        count: usize,
+    },
+    /// No step, however short, could be solved.
+    #[error(
+        "at {time:.4} s a step of {step:.1e} s did not converge in {iterations} iterations (still moving by {residual:.1e} m)"
+    )]
+    Diverged {
+        /// Simulated seconds.
+        time: f64,
+        /// The step tried last.
+        step: f64,
+        /// Newton iterations spent on it.
+        iterations: usize,
+        /// How far points still moved in the last iteration, in metres.
+        residual: f64,
+    },
+    /// A coordinate became NaN or infinite.
+    #[error("at {time:.4} s point {point} is no longer at a finite place")]
+    NotFinite {
+        /// Simulated seconds.
+        time: f64,
+        /// The point, from zero.
+        point: usize,
+    },
+    /// The linear solver gave up.
+    #[error(transparent)]
+    Linear(#[from] linear::Error),
+}

@@ -1,0 +1,110 @@
+//! Where an animation wants a body to be, at any time.
+
+use geometry::Vec3;
+
+/// The motion that known points, averages and soft attachments follow.
+pub trait Guide: Sync {
+    /// Positions and velocities of every point at `time`.
+    fn sample(&self, time: f64, positions: &mut [Vec3], velocities: &mut [Vec3]);
+
+    /// What each average must be at `time`. Only asked of bodies that have averages.
+    fn averages(&self, _time: f64, _values: &mut [Vec3]) {}
+}
+
+/// A guide that never moves.
+#[derive(Clone, Debug)]
+pub struct Still {
+    positions: Vec<Vec3>,
+}
+
+impl Still {
+    /// At these places.
+    pub fn new(positions: Vec<Vec3>) -> Self {
+        Self { positions }
+    }
+}
+
+impl Guide for Still {
+    fn sample(&self, _: f64, positions: &mut [Vec3], velocities: &mut [Vec3]) {
+        positions.copy_from_slice(&self.positions);
+        velocities.fill(Vec3::ZERO);
+    }
+}
+
+/// Any function of time and point that returns a position; velocities by central differences.
+pub struct Along<F>(pub F);
+
+impl<F: Fn(f64, usize) -> Vec3 + Sync> Guide for Along<F> {
+    fn sample(&self, time: f64, positions: &mut [Vec3], velocities: &mut [Vec3]) {
+        // Half a millisecond: well below a substep, well above round-off.
+        const DT: f64 = 5e-4;
+        for (point, (x, v)) in positions.iter_mut().zip(velocities).enumerate() {
+            *x = (self.0)(time, point);
+            *v = ((self.0)(time + DT, point) - (self.0)(time - DT, point)) / (2.0 * DT);
+        }
+    }
+}
+
+/// The motion between two frames: cubic, through both of them exactly, with velocities that agree from one span to the
+/// next, so that what is held by the guide feels no kick at every frame.
+#[derive(Clone, Debug, Default)]
+pub struct Span {
+    /// Time of the first frame, seconds.
+    pub start: f64,
+    /// Time from the first frame to the second, seconds.
+    pub duration: f64,
+    /// Positions at both ends.
+    pub positions: [Vec<Vec3>; 2],
+    /// Velocities at both ends.
+    pub velocities: [Vec<Vec3>; 2],
+}
+
+impl Guide for Span {
+    fn sample(&self, time: f64, positions: &mut [Vec3], velocities: &mut [Vec3]) {
+        // Hermite: x(s) = h00 x0 + h10 T v0 + h01 x1 + h11 T v1, s = (t − t0)/T
+        let t = self.duration;
+        let s = ((time - self.start) / t).clamp(0.0, 1.0);
+        let (s2, s3) = (s * s, s * s * s);
+        let value = [2.0 * s3 - 3.0 * s2 + 1.0, (s3 - 2.0 * s2 + s) * t, 3.0 * s2 - 2.0 * s3, (s3 - s2) * t];
+        let slope = [6.0 * (s2 - s) / t, 3.0 * s2 - 4.0 * s + 1.0, 6.0 * (s - s2) / t, 3.0 * s2 - 2.0 * s];
+        let ([x0, x1], [v0, v1]) = (&self.positions, &self.velocities);
+        for i in 0..positions.len() {
+            let ends = [x0[i], v0[i], x1[i], v1[i]];
+            let blend =
+                |weights: [f64; 4]| -> Vec3 { ends.iter().zip(weights).map(|(&end, w)| end * w).sum() };
+            // the ends themselves to the bit: where the artist says follow, output equals input
+            positions[i] = if s >= 1.0 {
+                x1[i]
+            } else if s <= 0.0 {
+                x0[i]
+            } else {
+                blend(value)
+            };
+            velocities[i] = blend(slope);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_span_reproduces_a_cubic_and_hits_its_ends() {
+        let x = |t: f64| Vec3::new(t * t * t - t, 2.0 * t * t, 1.0 - t);
+        let v = |t: f64| Vec3::new(3.0 * t * t - 1.0, 4.0 * t, -1.0);
+        let span = Span {
+            start: 0.5,
+            duration: 0.25,
+            positions: [vec![x(0.5)], vec![x(0.75)]],
+            velocities: [vec![v(0.5)], vec![v(0.75)]],
+        };
+        let (mut position, mut velocity) = ([Vec3::ZERO], [Vec3::ZERO]);
+        for time in [0.5, 0.56, 0.7, 0.75] {
+            span.sample(time, &mut position, &mut velocity);
+            assert!((position[0] - x(time)).length() < 1e-14);
+            assert!((velocity[0] - v(time)).length() < 1e-13);
+        }
+        assert_eq!(position[0], x(0.75));
+    }
+}

@@ -1,0 +1,386 @@
+//! Stepping a body in time: integrators, substeps by error estimate, filters, and the static solve.
+
+use geometry::{Bounds, Vec3};
+
+use crate::stage::{Newton, Solved, Stage, Workspace};
+use crate::{Body, Error, Guide, Moment, State};
+
+/// How a step is taken.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Integrator {
+    /// TR-BDF2: second order, strongly stable, self-starting. A trapezoidal stage over γh, then BDF2 over the rest, with
+    /// γ = 2 − √2 so that both have the same implicit time. Vibrations that the step resolves keep their energy; those it
+    /// does not are damped. Bank et al. 1985; Hosea & Shampine 1996.
+    TrBdf2,
+    /// First order, strongly damped: what most tools use. Solved to convergence.
+    BackwardEuler,
+    /// One Newton step of backward Euler, linearised at x + δhv: what the papers use. δ = 0 is the most stable, 1 the least
+    /// damped. enrich §5. Differs: the stiffness term left over is (1−δ)h²K v, so that the linearisation is consistent for
+    /// every δ.
+    LinearlyImplicit {
+        /// δ in [0, 1].
+        delta: f64,
+    },
+}
+
+/// How many steps a frame takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Substeps {
+    /// As many as the error estimate asks for. Methods without an estimate take one, and more where Newton fails.
+    Automatic,
+    /// So many.
+    Fixed(usize),
+}
+
+/// Dials of the stepper.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// How a step is taken.
+    pub integrator: Integrator,
+    /// How many steps a frame takes.
+    pub substeps: Substeps,
+    /// Permitted error of a step, as a fraction of the body's size.
+    pub tolerance: f64,
+    /// Newton iterations at most per stage.
+    pub newton_iterations: usize,
+    /// Choice of linear solver.
+    pub solver: linear::Settings,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            integrator: Integrator::TrBdf2,
+            substeps: Substeps::Automatic,
+            tolerance: 1e-3,
+            newton_iterations: 25,
+            solver: linear::Settings::default(),
+        }
+    }
+}
+
+/// A pass over positions and velocities after a step: limits, inextensibility, contact.
+pub trait Filter {
+    /// Corrects `after`, a step of `seconds` from `before`. Known points must stay.
+    fn apply(&mut self, body: &Body, moment: &Moment, before: &State, after: &mut State, seconds: f64);
+}
+
+/// What an advance took.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Effort {
+    /// Steps taken.
+    pub steps: usize,
+    /// Steps tried and thrown away.
+    pub rejected: usize,
+    /// Newton iterations.
+    pub iterations: usize,
+    /// Matrices factorised.
+    pub factorizations: usize,
+    /// Iterations of conjugate gradients.
+    pub linear_iterations: usize,
+}
+
+/// Moves a body. Owns nothing but scratch: dropping it and making a new one changes no result.
+pub struct Stepper {
+    settings: Settings,
+    work: Workspace,
+    size: f64,
+    effort: Effort,
+    guide_positions: Vec<Vec3>,
+    guide_velocities: Vec<Vec3>,
+    averages: Vec<Vec3>,
+}
+
+/// TR-BDF2's γ.
+const GAMMA: f64 = 2.0 - std::f64::consts::SQRT_2;
+
+/// A frame cut in more pieces than this is lost.
+const SMALLEST_FRACTION: f64 = 1.0 / 4096.0;
+
+impl Stepper {
+    /// Symbolic work for a body. `positions` give its size, which tolerances refer to.
+    pub fn new(body: &Body, positions: &[Vec3], settings: Settings) -> Result<Self, Error> {
+        let zeros = vec![Vec3::ZERO; body.point_count()];
+        Ok(Self {
+            work: Workspace::new(body, settings.solver.clone())?,
+            settings,
+            size: Bounds::of(positions.iter().copied()).diagonal().max(f64::MIN_POSITIVE),
+            effort: Effort::default(),
+            guide_positions: zeros.clone(),
+            guide_velocities: zeros,
+            averages: vec![Vec3::ZERO; body.averages().len()],
+        })
+    }
+
+    /// The linear solver's choice and size.
+    pub fn solver_info(&self) -> linear::Info {
+        self.work.solver.info()
+    }
+
+    /// Advances the state by `seconds`: one frame.
+    pub fn advance(
+        &mut self,
+        body: &Body,
+        state: &mut State,
+        guide: &dyn Guide,
+        seconds: f64,
+        filters: &mut [&mut dyn Filter],
+    ) -> Result<Effort, Error> {
+        // Nothing kept from an earlier frame may change this one: a resumed bake gives the same bits.
+        self.work.solver.forget();
+        self.effort = Effort::default();
+        let start = state.time;
+        let mut done = 0.0; // fraction of the frame
+        let mut fraction = match self.settings.substeps {
+            Substeps::Fixed(count) => 1.0 / count.max(1) as f64,
+            Substeps::Automatic if state.step > 0.0 => (state.step / seconds).min(1.0),
+            Substeps::Automatic => 1.0,
+        };
+        while done < 1.0 {
+            // equal pieces of what is left, so that no sliver remains at the end
+            let pieces = ((1.0 - done) / fraction - 1e-6).ceil().max(1.0);
+            let piece = (1.0 - done) / pieces;
+            let end = if pieces > 1.0 { done + piece } else { 1.0 };
+            let before = state.clone();
+            let attempt = self.step(body, state, guide, piece * seconds)?;
+            let worst = attempt.error / (self.settings.tolerance * self.size);
+            let too_inexact = self.settings.substeps == Substeps::Automatic && worst > 1.0;
+            if !attempt.solved.converged || (too_inexact && piece > SMALLEST_FRACTION) {
+                if piece < SMALLEST_FRACTION {
+                    let Solved { iterations, residual, .. } = attempt.solved;
+                    return Err(Error::Diverged {
+                        time: before.time,
+                        step: piece * seconds,
+                        iterations,
+                        residual,
+                    });
+                }
+                *state = before;
+                self.effort.rejected += 1;
+                // Newton's failure says nothing about how much shorter; the error estimate (third order) does.
+                let shrink = if attempt.solved.converged {
+                    (0.9 * worst.cbrt().recip()).clamp(0.2, 0.7)
+                } else {
+                    0.35
+                };
+                fraction = piece * shrink;
+                continue;
+            }
+            state.time = start + end * seconds;
+            let moment =
+                Self::moment(&mut self.guide_positions, &mut self.guide_velocities, guide, state.time);
+            for filter in filters.iter_mut() {
+                filter.apply(body, &moment, &before, state, piece * seconds);
+            }
+            if let Some(point) = state.positions.iter().position(|x| !x.is_finite()) {
+                return Err(Error::NotFinite { time: state.time, point });
+            }
+            self.effort.steps += 1;
+            done = end;
+            if self.settings.substeps == Substeps::Automatic {
+                let grow = (0.9 * worst.max(1e-9).cbrt().recip()).clamp(0.3, 2.0);
+                fraction = (piece * grow).min(1.0);
+                state.step = fraction * seconds;
+            }
+        }
+        Ok(self.effort)
+    }
+
+    /// Moves the state to a resting place under all forces, velocities zero: pseudo-transient continuation, implicit
+    /// steps of growing length without memory of velocity.
+    pub fn settle(&mut self, body: &Body, state: &mut State, guide: &dyn Guide) -> Result<Effort, Error> {
+        self.work.solver.forget();
+        self.effort = Effort::default();
+        let zeros = vec![Vec3::ZERO; body.point_count()];
+        let newton = Newton { iterations: 200, tolerance: 1e-9 * self.size, linear: false };
+        // A tenth of a second is a soft start; each round trusts the linearisation ten times more.
+        let mut implicit = 0.1;
+        for _ in 0..60 {
+            let base = state.positions.clone();
+            let mut x = base.clone();
+            let solved = self.solve(body, guide, state.time, &base, &zeros, implicit, newton, &mut x)?;
+            let moved = root_mean_square(x.iter().zip(&base).map(|(x, b)| *x - *b));
+            if !solved.converged && !solved.residual.is_finite() {
+                implicit *= 0.1;
+                continue;
+            }
+            state.positions = x;
+            if moved < 1e-7 * self.size && implicit > 1e3 {
+                state.velocities.fill(Vec3::ZERO);
+                return Ok(self.effort);
+            }
+            implicit = (implicit * 4.0).min(1e5);
+        }
+        let residual = f64::NAN;
+        Err(Error::Diverged {
+            time: state.time,
+            step: implicit,
+            iterations: self.effort.iterations,
+            residual,
+        })
+    }
+
+    fn step(&mut self, body: &Body, state: &mut State, guide: &dyn Guide, h: f64) -> Result<Attempt, Error> {
+        if body.is_damped() {
+            let moment =
+                Self::moment(&mut self.guide_positions, &mut self.guide_velocities, guide, state.time);
+            body.damping(&moment, &state.positions, &mut self.work.damping);
+        }
+        match self.settings.integrator {
+            Integrator::TrBdf2 => self.step_tr_bdf2(body, state, guide, h),
+            Integrator::BackwardEuler => self.step_euler(body, state, guide, h, 1.0, false),
+            Integrator::LinearlyImplicit { delta } => self.step_euler(body, state, guide, h, delta, true),
+        }
+    }
+
+    fn step_euler(
+        &mut self,
+        body: &Body,
+        state: &mut State,
+        guide: &dyn Guide,
+        h: f64,
+        delta: f64,
+        linear: bool,
+    ) -> Result<Attempt, Error> {
+        let base = state.positions.clone();
+        let drift = state.velocities.clone();
+        let mut x: Vec<Vec3> = base.iter().zip(&drift).map(|(x, v)| *x + delta * h * *v).collect();
+        let newton = Newton { linear, ..self.newton() };
+        let solved = self.solve(body, guide, state.time + h, &base, &drift, h, newton, &mut x)?;
+        self.finish(body, state, &base, h, x);
+        Ok(Attempt { solved, error: 0.0 })
+    }
+
+    /// x(t+γh) = x + s(v + v_γ), M(v_γ − v) = s(f + f_γ), s = γh/2: the trapezoidal rule over γh; then
+    /// x(t+h) = a x_γ − b x + s v_h and the same for v: BDF2, a = 1/(γ(2−γ)), b = (1−γ)²/(γ(2−γ)).
+    fn step_tr_bdf2(
+        &mut self,
+        body: &Body,
+        state: &mut State,
+        guide: &dyn Guide,
+        h: f64,
+    ) -> Result<Attempt, Error> {
+        let s = 0.5 * GAMMA * h;
+        let (x0, v0) = (state.positions.clone(), state.velocities.clone());
+        let newton = self.newton();
+
+        let acceleration = self.acceleration(body, state, guide);
+        let base: Vec<Vec3> = x0.iter().zip(&v0).map(|(x, v)| *x + s * *v).collect();
+        let drift: Vec<Vec3> = v0.iter().zip(&acceleration).map(|(v, a)| *v + s * *a).collect();
+        let mut x1: Vec<Vec3> = x0.iter().zip(&v0).map(|(x, v)| *x + GAMMA * h * *v).collect();
+        let first = self.solve(body, guide, state.time + GAMMA * h, &base, &drift, s, newton, &mut x1)?;
+        if !first.converged {
+            return Ok(Attempt { solved: first, error: f64::INFINITY });
+        }
+        let mut v1: Vec<Vec3> = x1.iter().zip(&base).map(|(x, p)| (*x - *p) / s).collect();
+        self.impose_velocities(body, &mut v1);
+
+        let a = 1.0 / (GAMMA * (2.0 - GAMMA));
+        let b = a * (1.0 - GAMMA) * (1.0 - GAMMA);
+        let base: Vec<Vec3> = x1.iter().zip(&x0).map(|(x1, x0)| a * *x1 - b * *x0).collect();
+        let drift: Vec<Vec3> = v1.iter().zip(&v0).map(|(v1, v0)| a * *v1 - b * *v0).collect();
+        let mut x2: Vec<Vec3> = x1.iter().zip(&v1).map(|(x, v)| *x + (1.0 - GAMMA) * h * *v).collect();
+        let mut solved = self.solve(body, guide, state.time + h, &base, &drift, s, newton, &mut x2)?;
+        solved.iterations += first.iterations;
+        self.finish(body, state, &base, s, x2);
+        if !solved.converged {
+            return Ok(Attempt { solved, error: f64::INFINITY });
+        }
+
+        // Hosea & Shampine's estimate of the local error in x, its stiff part smoothed by the system's own matrix.
+        let mut error = 0.0;
+        if self.settings.substeps == Substeps::Automatic {
+            let k = (-3.0 * GAMMA * GAMMA + 4.0 * GAMMA - 2.0) / (12.0 * (2.0 - GAMMA));
+            let mut estimate: Vec<Vec3> = (0..x0.len())
+                .map(|i| {
+                    let third_difference =
+                        v0[i] / GAMMA - v1[i] / (GAMMA * (1.0 - GAMMA)) + state.velocities[i] / (1.0 - GAMMA);
+                    2.0 * k * h * third_difference
+                })
+                .collect();
+            self.work.smooth(body, s, &mut estimate)?;
+            error = root_mean_square(estimate.into_iter());
+        }
+        Ok(Attempt { solved, error })
+    }
+
+    fn newton(&self) -> Newton {
+        // A tenth of the permitted error: Newton's own error must not disturb the estimate.
+        let tolerance = 0.1 * self.settings.tolerance * self.size;
+        Newton { iterations: self.settings.newton_iterations, tolerance, linear: false }
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn solve(
+        &mut self,
+        body: &Body,
+        guide: &dyn Guide,
+        time: f64,
+        base: &[Vec3],
+        drift: &[Vec3],
+        implicit: f64,
+        newton: Newton,
+        x: &mut [Vec3],
+    ) -> Result<Solved, Error> {
+        let moment = Self::moment(&mut self.guide_positions, &mut self.guide_velocities, guide, time);
+        guide.averages(time, &mut self.averages);
+        let stage = Stage { base, drift, implicit, moment, averages: &self.averages };
+        let solved = self.work.solve(body, &stage, newton, x)?;
+        self.effort.iterations += solved.iterations;
+        self.effort.factorizations += solved.factorizations;
+        self.effort.linear_iterations += solved.linear_iterations;
+        Ok(solved)
+    }
+
+    fn moment<'a>(
+        positions: &'a mut [Vec3],
+        velocities: &'a mut [Vec3],
+        guide: &dyn Guide,
+        time: f64,
+    ) -> Moment<'a> {
+        guide.sample(time, positions, velocities);
+        Moment { time, guide_positions: positions, guide_velocities: velocities }
+    }
+
+    /// M⁻¹ f at the state; zero at known points.
+    fn acceleration(&mut self, body: &Body, state: &State, guide: &dyn Guide) -> Vec<Vec3> {
+        let moment = Self::moment(&mut self.guide_positions, &mut self.guide_velocities, guide, state.time);
+        let mut force = vec![Vec3::ZERO; body.point_count()];
+        body.force(&moment, &state.positions, &state.velocities, &mut force);
+        if body.is_damped() {
+            let mut damped = vec![Vec3::ZERO; body.point_count()];
+            self.work.damping.multiply(&state.velocities, &mut damped);
+            force.iter_mut().zip(damped).for_each(|(f, d)| *f -= d);
+        }
+        let per_mass = |i: usize| if body.known()[i] { Vec3::ZERO } else { force[i] / body.masses()[i] };
+        (0..force.len()).map(per_mass).collect()
+    }
+
+    fn impose_velocities(&self, body: &Body, v: &mut [Vec3]) {
+        for (i, v) in v.iter_mut().enumerate() {
+            if body.known()[i] {
+                *v = self.guide_velocities[i];
+            }
+        }
+    }
+
+    fn finish(&mut self, body: &Body, state: &mut State, base: &[Vec3], implicit: f64, x: Vec<Vec3>) {
+        for (v, (x, p)) in state.velocities.iter_mut().zip(x.iter().zip(base)) {
+            *v = (*x - *p) / implicit;
+        }
+        self.impose_velocities(body, &mut state.velocities);
+        state.positions = x;
+    }
+}
+
+/// A step tried.
+struct Attempt {
+    solved: Solved,
+    /// Estimated error in metres, root mean square.
+    error: f64,
+}
+
+fn root_mean_square(vectors: impl ExactSizeIterator<Item = Vec3>) -> f64 {
+    let count = vectors.len().max(1) as f64;
+    (vectors.map(|v| v.length_squared()).sum::<f64>() / count).sqrt()
+}

@@ -1,0 +1,272 @@
+//! The engine against formulas that are known.
+
+use std::f64::consts::TAU;
+
+use dynamics::{
+    Along, Body, Effort, Elements, Follow, FollowDamping, Guide, Integrator, Settings, Spring, State,
+    Stepper, Still, Substeps, follow_stiffness, stiffness_damping,
+};
+use geometry::Vec3;
+use linear::Rows;
+
+const G: Vec3 = Vec3::new(0.0, -9.81, 0.0);
+
+fn fixed(integrator: Integrator, substeps: usize) -> Settings {
+    Settings { integrator, substeps: Substeps::Fixed(substeps), tolerance: 1e-9, ..Settings::default() }
+}
+
+fn run(
+    body: &Body,
+    state: &mut State,
+    guide: &dyn Guide,
+    settings: Settings,
+    seconds: f64,
+    frames: usize,
+) -> Effort {
+    let mut stepper = Stepper::new(body, &[Vec3::ZERO, Vec3::X], settings).unwrap();
+    let mut total = Effort::default();
+    for _ in 0..frames {
+        let effort = stepper.advance(body, state, guide, seconds / frames as f64, &mut []).unwrap();
+        total.steps += effort.steps;
+        total.rejected += effort.rejected;
+    }
+    total
+}
+
+#[test]
+fn free_fall_is_exact_for_a_second_order_method() {
+    // x = x₀ + v₀ t + g t²/2: a quadratic, so TR-BDF2 makes no error but round-off
+    let body = Body::builder(vec![0.3]).gravity(G).build().unwrap();
+    let mut state = State::at_rest(vec![Vec3::Y]);
+    state.velocities[0] = Vec3::X;
+    run(&body, &mut state, &Still::new(vec![Vec3::Y]), fixed(Integrator::TrBdf2, 1), 2.0, 48);
+    let expected = Vec3::Y + 2.0 * Vec3::X + 2.0 * G;
+    assert!((state.positions[0] - expected).length() < 1e-11, "{}", state.positions[0]);
+    assert!((state.time - 2.0).abs() < 1e-12);
+}
+
+/// One mass on a linear tether to the origin, ω = 2π: after t the exact place is cos(ωt).
+fn oscillator_error(integrator: Integrator, steps: usize) -> f64 {
+    let body = Body::builder(vec![1.0]).energy(Follow::new([(0, TAU * TAU)]), 0.0).build().unwrap();
+    let mut state = State::at_rest(vec![Vec3::X]);
+    run(&body, &mut state, &Still::new(vec![Vec3::ZERO]), fixed(integrator, 1), 1.2, steps);
+    (state.positions[0].x - (TAU * 1.2).cos()).abs()
+}
+
+#[test]
+fn orders_of_the_integrators() {
+    let order = |integrator| (oscillator_error(integrator, 600) / oscillator_error(integrator, 1200)).log2();
+    let tr_bdf2 = order(Integrator::TrBdf2);
+    assert!((tr_bdf2 - 2.0).abs() < 0.1, "TR-BDF2 has order {tr_bdf2}");
+    for first_order in [Integrator::BackwardEuler, Integrator::LinearlyImplicit { delta: 0.0 }] {
+        let order = order(first_order);
+        assert!((order - 1.0).abs() < 0.25, "{first_order:?} has order {order}");
+    }
+}
+
+#[test]
+fn stiff_vibrations_die_and_slow_ones_live() {
+    // Two uncoupled oscillators in one system, ωh = 0.13 and 260. L-stability: |R(iωh)| → 0 for the fast one; for the slow one
+    // TR-BDF2 loses about (ωh)⁴/100 a step.
+    let body = Body::builder(vec![1.0, 1.0])
+        .energy(Follow::new([(0, TAU * TAU), (1, 4e6 * TAU * TAU)]), 0.0)
+        .build()
+        .unwrap();
+    let mut state = State::at_rest(vec![Vec3::X, Vec3::X]);
+    run(&body, &mut state, &Still::new(vec![Vec3::ZERO; 2]), fixed(Integrator::TrBdf2, 1), 1.0, 48);
+    assert!(state.positions[1].length() < 1e-12);
+    let energy = state.positions[0].length_squared() + state.velocities[0].length_squared() / (TAU * TAU);
+    assert!(energy > 0.995, "kept {energy} of its energy in a whole period");
+}
+
+#[test]
+fn pendulum_keeps_its_period() {
+    // Length 1 m, 30° amplitude: T = 2π√(l/g) · (1 + θ²/16 + 11θ⁴/3072 + …) = 2.0409 s. A stiff spring (elongation
+    // mg/k = 1e-5 m) stands for the rod.
+    let theta = 30.0_f64.to_radians();
+    let period = TAU * (1.0_f64 / 9.81).sqrt() * (1.0 + theta.powi(2) / 16.0 + 11.0 * theta.powi(4) / 3072.0);
+    let rod = Elements::new([([0, 1], Spring { stiffness: 1e6, rest_length: 1.0 })]);
+    let body =
+        Body::builder(vec![1.0, 1.0]).energy(rod, 0.0).known(vec![true, false]).gravity(G).build().unwrap();
+    let start = Vec3::new(theta.sin(), -theta.cos(), 0.0);
+    let swing = |frames: usize| {
+        let mut state = State::at_rest(vec![Vec3::ZERO, start]);
+        run(
+            &body,
+            &mut state,
+            &Still::new(vec![Vec3::ZERO; 2]),
+            fixed(Integrator::TrBdf2, 1),
+            period,
+            frames,
+        );
+        (state.positions[1] - start).length()
+    };
+    let (coarse, fine) = (swing(50), swing(200));
+    assert!(coarse < 0.01, "1 cm off after a period of 50 steps: {coarse}");
+    assert!(fine < coarse / 10.0, "second order: {coarse} → {fine}");
+}
+
+#[test]
+fn automatic_substeps_hold_the_tolerance_and_the_frame_rate_does_not_matter() {
+    let error = |frames: usize| {
+        let body = Body::builder(vec![1.0]).energy(Follow::new([(0, TAU * TAU)]), 0.0).build().unwrap();
+        let mut state = State::at_rest(vec![Vec3::X]);
+        let settings = Settings { tolerance: 1e-4, ..Settings::default() };
+        let effort = run(&body, &mut state, &Still::new(vec![Vec3::ZERO]), settings, 1.2, frames);
+        ((state.positions[0].x - (TAU * 1.2).cos()).abs(), effort.steps)
+    };
+    for frames in [2, 7, 24, 60] {
+        let (error, steps) = error(frames);
+        // local errors of at most 1e-4 of the size each step
+        assert!(error < 1.5e-4 * steps as f64, "{frames} frames: error {error} in {steps} steps");
+        assert!(steps < 150, "{frames} frames: {steps} steps");
+    }
+}
+
+#[test]
+fn damping_ratio_is_what_it_says() {
+    // x(t) = e^{−ζωt} cos(ω√(1−ζ²) t): amplitude after a period e^{−2πζ/√(1−ζ²)}
+    let ratio = 0.05;
+    let body = Body::builder(vec![1.0])
+        .energy(Follow::new([(0, TAU * TAU)]), stiffness_damping(ratio, 1.0))
+        .build()
+        .unwrap();
+    let mut state = State::at_rest(vec![Vec3::X]);
+    let period = 1.0 / (1.0 - ratio * ratio).sqrt();
+    run(&body, &mut state, &Still::new(vec![Vec3::ZERO]), fixed(Integrator::TrBdf2, 1), period, 400);
+    let expected = (-ratio * TAU * period).exp();
+    assert!((state.positions[0].x - expected).abs() < 1e-3, "{} not {expected}", state.positions[0].x);
+}
+
+#[test]
+fn a_follower_swings_with_its_frequency_and_is_damped_towards_the_guide() {
+    let stiffness = follow_stiffness(0.2, 0.5, 1.0);
+    let body = Body::builder(vec![0.2])
+        .energy(Follow::new([(0, stiffness)]), 0.0)
+        .force(FollowDamping::new([(0, 2.0 * (stiffness * 0.2).sqrt())]))
+        .build()
+        .unwrap();
+    // the guide moves steadily; a critically damped follower ends up on it, without lag
+    let guide = Along(|t: f64, _: usize| Vec3::new(1.5 * t, 0.0, 0.0));
+    let mut state = State::at_rest(vec![Vec3::Y]);
+    run(&body, &mut state, &guide, fixed(Integrator::TrBdf2, 1), 4.0, 200);
+    assert!((state.positions[0] - Vec3::new(6.0, 0.0, 0.0)).length() < 1e-6);
+}
+
+/// A hanging chain of `links` springs between two points `span` apart.
+fn chain(links: usize, length: f64, span: f64, stiffness: f64) -> (Body, Vec<Vec3>) {
+    let link = length / links as f64;
+    let springs = (0..links as u32).map(|i| ([i, i + 1], Spring { stiffness, rest_length: link }));
+    let mut masses = vec![0.1 * link; links + 1];
+    (masses[0], masses[links]) = (0.05 * link, 0.05 * link);
+    let mut known = vec![false; links + 1];
+    (known[0], known[links]) = (true, true);
+    let body =
+        Body::builder(masses).energy(Elements::new(springs), 0.0).known(known).gravity(G).build().unwrap();
+    let start = |i: usize| {
+        Vec3::new(span * i as f64 / links as f64, -0.1 * ((i * (links - i)) as f64).sqrt() * link, 0.0)
+    };
+    (body, (0..=links).map(start).collect())
+}
+
+#[test]
+fn static_solve_finds_the_catenary() {
+    // y = a cosh(x/a) between supports d apart: length 2a sinh(d/2a), sag a(cosh(d/2a) − 1). With a = 1 and d = 2:
+    // length 2 sinh 1, sag cosh 1 − 1 = 0.5430806. A polygon of n links misses it by O(1/n²).
+    let sag = |links: usize| {
+        let (body, start) = chain(links, 2.0 * 1.0_f64.sinh(), 2.0, 1e6);
+        let mut state = State::at_rest(start.clone());
+        let mut stepper = Stepper::new(&body, &start, Settings::default()).unwrap();
+        stepper.settle(&body, &mut state, &Still::new(start)).unwrap();
+        -state.positions[links / 2].y
+    };
+    let exact = 1.0_f64.cosh() - 1.0;
+    let (coarse, fine) = ((sag(16) - exact).abs(), (sag(64) - exact).abs());
+    assert!(fine < 3e-4, "sag off by {fine}");
+    assert!(fine < coarse / 8.0, "second order in the links: {coarse} → {fine}");
+}
+
+#[test]
+fn averages_hold_to_round_off_while_the_rest_moves_freely() {
+    struct Lifted;
+    impl Guide for Lifted {
+        fn sample(&self, _: f64, positions: &mut [Vec3], velocities: &mut [Vec3]) {
+            positions.fill(Vec3::ZERO);
+            velocities.fill(Vec3::ZERO);
+        }
+        fn averages(&self, time: f64, values: &mut [Vec3]) {
+            values[0] = Vec3::new(0.3 * time, (3.0 * time).sin(), 0.0);
+        }
+    }
+    let springs = (0..9u32).map(|i| ([i, i + 1], Spring { stiffness: 100.0, rest_length: 0.1 }));
+    let body = Body::builder(vec![0.01; 10])
+        .energy(Elements::new(springs), 0.0)
+        .averages(Rows::new(10, [(2..6).map(|i| (i, 0.25)).collect::<Vec<_>>()]))
+        .gravity(G)
+        .build()
+        .unwrap();
+    let start: Vec<Vec3> = (0..10).map(|i| Vec3::new(0.1 * f64::from(i) - 0.35, 0.0, 0.0)).collect();
+    let mut state = State::at_rest(start.clone());
+    let mut stepper = Stepper::new(&body, &start, Settings::default()).unwrap();
+    for frame in 1..=24 {
+        stepper.advance(&body, &mut state, &Lifted, 1.0 / 24.0, &mut []).unwrap();
+        let average: Vec3 = state.positions[2..6].iter().sum::<Vec3>() / 4.0;
+        let time = f64::from(frame) / 24.0;
+        let wanted = Vec3::new(0.3 * time, (3.0 * time).sin(), 0.0);
+        assert!(
+            (average - wanted).length() < 1e-13,
+            "frame {frame}: off by {:e}",
+            (average - wanted).length()
+        );
+    }
+    assert!(state.positions[9].distance(start[9]) > 0.1, "the rest is free");
+}
+
+#[test]
+fn momentum_is_kept_by_internal_forces() {
+    let springs = (0..20u32).map(|i| ([i, (i * 7 + 1) % 21], Spring { stiffness: 50.0, rest_length: 0.2 }));
+    let body = Body::builder(vec![0.1; 21]).energy(Elements::new(springs), 0.01).build().unwrap();
+    let start: Vec<Vec3> = (0..21)
+        .map(|i| 0.3 * Vec3::new((f64::from(i) * 1.3).sin(), (f64::from(i) * 0.7).cos(), 0.1))
+        .collect();
+    let mut state = State::at_rest(start.clone());
+    run(&body, &mut state, &Still::new(start.clone()), fixed(Integrator::TrBdf2, 4), 1.0, 24);
+    let momentum: Vec3 = state.velocities.iter().sum();
+    assert!(momentum.length() < 1e-6, "{momentum}");
+    assert!(state.positions.iter().zip(&start).any(|(x, s)| x.distance(*s) > 0.05), "it does move");
+}
+
+#[test]
+fn the_same_bits_on_any_number_of_threads() {
+    let positions = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            let (body, start) = chain(3000, 3.0, 2.0, 1e4);
+            let mut state = State::at_rest(start.clone());
+            run(&body, &mut state, &Still::new(start), Settings::default(), 0.25, 6);
+            state.to_bytes()
+        })
+    };
+    let one = positions(1);
+    assert_eq!(one, positions(2));
+    assert_eq!(one, positions(5));
+}
+
+#[test]
+fn a_resumed_run_gives_the_same_bits() {
+    let (body, start) = chain(40, 2.4, 2.0, 1e4);
+    let guide = Still::new(start.clone());
+    let mut straight = State::at_rest(start.clone());
+    let mut stepper = Stepper::new(&body, &start, Settings::default()).unwrap();
+    for _ in 0..12 {
+        stepper.advance(&body, &mut straight, &guide, 1.0 / 24.0, &mut []).unwrap();
+    }
+    let mut resumed = State::at_rest(start.clone());
+    for _ in 0..12 {
+        // a new process every frame: nothing but the checkpoint's bytes survives
+        resumed = State::from_bytes(&resumed.to_bytes()).unwrap();
+        let mut stepper = Stepper::new(&body, &start, Settings::default()).unwrap();
+        stepper.advance(&body, &mut resumed, &guide, 1.0 / 24.0, &mut []).unwrap();
+    }
+    assert_eq!(straight.positions, resumed.positions);
+}
