@@ -1,0 +1,213 @@
+//! Films: animated WebP, written frame by frame.
+//!
+//! The container is ours (RIFF: `VP8X`, `ANIM`, then one `ANMF` per picture); each holds only the rectangle that changed. Compressed frames
+//! are kept, pictures are not. <https://developers.google.com/speed/webp/docs/riff_container>
+
+use std::path::Path;
+
+use image_webp::{ColorType, WebPEncoder};
+
+use crate::{Error, Picture, Result};
+
+/// A film being made: push pictures, then finish.
+pub struct Film {
+    frame_rate_hz: f64,
+    /// Finished `ANMF` chunks.
+    chunks: Vec<u8>,
+    /// The last picture pushed: the next one is compared with it.
+    last: Option<Picture>,
+    /// Where the last frame's duration stands in `chunks`, and which picture it began with.
+    open: Option<(usize, usize)>,
+    count: usize,
+}
+
+/// Bytes in a chunk's header: its name and its length.
+const CHUNK_HEADER: usize = 8;
+
+impl Film {
+    /// An empty film. Browsers play it in a loop.
+    pub fn new(frame_rate_hz: f64) -> Result<Self> {
+        if !(frame_rate_hz.is_finite() && frame_rate_hz > 0.0) {
+            return Err(Error::FrameRate { frame_rate_hz });
+        }
+        Ok(Self { frame_rate_hz, chunks: Vec::new(), last: None, open: None, count: 0 })
+    }
+
+    /// Adds a picture, shown for one frame. All must be of the size of the first.
+    pub fn push(&mut self, picture: &Picture) -> Result<()> {
+        let (width, height) = (picture.width, picture.height);
+        let changed = match &self.last {
+            None if width == 0 || height == 0 || width.max(height) > Error::LARGEST_SIDE => {
+                return Err(Error::Size { width, height });
+            }
+            None => Some([0, 0, width, height]),
+            Some(last) if (last.width, last.height) != (width, height) => {
+                let expected = (last.width, last.height);
+                return Err(Error::FilmSize { index: self.count, expected, found: (width, height) });
+            }
+            Some(last) => changed_rectangle(last, picture),
+        };
+        if let Some(rectangle) = changed {
+            self.close();
+            self.open = Some((self.chunks.len() + CHUNK_HEADER + 12, self.count));
+            self.push_chunk(picture, rectangle)?;
+            self.last = Some(picture.clone());
+        }
+        self.count += 1;
+        Ok(())
+    }
+
+    /// How many pictures were pushed.
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// True before the first picture.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// The bytes of the WebP file.
+    pub fn finish(mut self) -> Result<Vec<u8>> {
+        self.close();
+        let Some(last) = &self.last else {
+            return Err(Error::Nothing { what: "a film needs at least one picture" });
+        };
+        let mut file = Vec::with_capacity(self.chunks.len() + 64);
+        file.extend(b"RIFF");
+        file.extend([0; 4]);
+        file.extend(b"WEBPVP8X");
+        file.extend(10u32.to_le_bytes());
+        file.extend([0b10, 0, 0, 0]); // animated, opaque
+        file.extend(three_bytes(last.width - 1));
+        file.extend(three_bytes(last.height - 1));
+        file.extend(b"ANIM");
+        file.extend(6u32.to_le_bytes());
+        file.extend([255; 4]); // behind the frames, never seen
+        file.extend(0u16.to_le_bytes()); // for ever
+        file.extend(&self.chunks);
+        let length = u32::try_from(file.len() - CHUNK_HEADER)
+            .map_err(|_| Error::Encoding { problem: "the film is longer than 4 GiB".into() })?;
+        file[4..8].copy_from_slice(&length.to_le_bytes());
+        Ok(file)
+    }
+
+    /// Writes the WebP file.
+    pub fn save(self, path: impl AsRef<Path>) -> Result<()> {
+        let path = path.as_ref();
+        std::fs::write(path, self.finish()?).map_err(|source| Error::Io { path: path.into(), source })
+    }
+
+    /// Gives the last frame its duration. Times are rounded, not durations, so that a film of 24 frames lasts a second.
+    fn close(&mut self) {
+        if let Some((at, first)) = self.open.take() {
+            let time = |index: usize| (index as f64 * 1000.0 / self.frame_rate_hz).round();
+            let duration = (time(self.count) - time(first)).clamp(1.0, f64::from((1 << 24) - 1)) as u32;
+            self.chunks[at..at + 3].copy_from_slice(&three_bytes(duration));
+        }
+    }
+
+    /// Appends an `ANMF` chunk with a rectangle [left, top, right, bottom] of the picture.
+    fn push_chunk(&mut self, picture: &Picture, rectangle: [u32; 4]) -> Result<()> {
+        let [left, top, right, bottom] = rectangle;
+        let rows =
+            picture.pixels.chunks_exact(picture.width as usize).take(bottom as usize).skip(top as usize);
+        let pixels: Vec<u8> =
+            rows.flat_map(|row| row[left as usize..right as usize].as_flattened()).copied().collect();
+        let mut still = Vec::new();
+        WebPEncoder::new(&mut still)
+            .encode(&pixels, right - left, bottom - top, ColorType::Rgb8)
+            .map_err(|error| Error::Encoding { problem: error.to_string() })?;
+        // a still WebP is RIFF, length, WEBP, then the one chunk that we want
+        let image = &still[12..];
+        self.chunks.extend(b"ANMF");
+        self.chunks.extend((16 + image.len() as u32).to_le_bytes());
+        self.chunks.extend(three_bytes(left / 2));
+        self.chunks.extend(three_bytes(top / 2));
+        self.chunks.extend(three_bytes(right - left - 1));
+        self.chunks.extend(three_bytes(bottom - top - 1));
+        self.chunks.extend([0; 3]); // duration, known when the next picture differs
+        self.chunks.push(0b10); // replaces what is there, stays afterwards
+        self.chunks.extend(image);
+        Ok(())
+    }
+}
+
+fn three_bytes(value: u32) -> [u8; 3] {
+    let [a, b, c, _] = value.to_le_bytes();
+    [a, b, c]
+}
+
+/// The smallest rectangle [left, top, right, bottom] that holds every difference; starts at even places, as the
+/// container demands. `None` when the pictures are equal.
+fn changed_rectangle(a: &Picture, b: &Picture) -> Option<[u32; 4]> {
+    let width = a.width as usize;
+    let (mut left, mut top, mut right, mut bottom) = (u32::MAX, u32::MAX, 0, 0);
+    for (y, (row_a, row_b)) in a.pixels.chunks_exact(width).zip(b.pixels.chunks_exact(width)).enumerate() {
+        let differs = |(p, q): (&[u8; 3], &[u8; 3])| p != q;
+        if let Some(first) = row_a.iter().zip(row_b).position(differs) {
+            let last = width - 1 - row_a.iter().rev().zip(row_b.iter().rev()).position(differs).unwrap_or(0);
+            left = left.min(first as u32);
+            right = right.max(last as u32 + 1);
+            top = top.min(y as u32);
+            bottom = y as u32 + 1;
+        }
+    }
+    (right > 0).then_some([left & !1, top & !1, right, bottom])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Cursor;
+
+    /// A picture with a bright square that moves with `step`.
+    fn square(step: u32) -> Picture {
+        let mut picture = Picture::filled(33, 21, [240, 230, 220]);
+        for y in 5..12 {
+            for x in step..step + 7 {
+                picture.blend(x, y, [180, 90, (20 * step) as u8], 1.0);
+            }
+        }
+        picture
+    }
+
+    #[test]
+    fn reads_back_with_every_picture_and_its_time() {
+        let pictures = [square(1), square(4), square(4), square(9)];
+        let mut film = Film::new(24.0).expect("a rate");
+        pictures.iter().for_each(|picture| film.push(picture).expect("pushes"));
+        assert_eq!(film.len(), 4);
+        let bytes = film.finish().expect("finishes");
+
+        let mut decoder = image_webp::WebPDecoder::new(Cursor::new(&bytes)).expect("a WebP file");
+        assert!(decoder.is_animated() && !decoder.has_alpha());
+        assert_eq!(decoder.dimensions(), (33, 21));
+        assert_eq!(decoder.num_frames(), 3, "equal neighbours are one frame");
+        assert_eq!(decoder.loop_duration(), 167, "four frames at 24 per second");
+        let mut buffer = vec![0; decoder.output_buffer_size().expect("a size")];
+        for (expected, duration) in [(&pictures[0], 42), (&pictures[1], 83), (&pictures[3], 42)] {
+            assert_eq!(decoder.read_frame(&mut buffer).expect("a frame"), duration);
+            assert_eq!(buffer, expected.pixels.as_flattened());
+        }
+    }
+
+    #[test]
+    fn wrong_films_are_refused() {
+        for rate in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert!(matches!(Film::new(rate), Err(Error::FrameRate { .. })));
+        }
+        assert!(matches!(Film::new(24.0).and_then(Film::finish), Err(Error::Nothing { .. })));
+        let mut film = Film::new(24.0).expect("a rate");
+        assert!(matches!(film.push(&Picture::filled(0, 4, [0; 3])), Err(Error::Size { .. })));
+        film.push(&square(0)).expect("pushes");
+        let other = film.push(&Picture::filled(8, 8, [0; 3]));
+        assert!(matches!(other, Err(Error::FilmSize { index: 1, expected: (33, 21), found: (8, 8) })));
+    }
+
+    #[test]
+    fn the_changed_rectangle_is_tight_and_even() {
+        assert_eq!(changed_rectangle(&square(3), &square(3)), None);
+        assert_eq!(changed_rectangle(&square(3), &square(5)), Some([2, 4, 12, 12]));
+    }
+}
