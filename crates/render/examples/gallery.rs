@@ -1,4 +1,5 @@
 //! Writes one of every kind of picture into a folder: `cargo run --release -p render --example gallery -- FOLDER`.
+//! With a file after the folder, pictures of that clip instead.
 #![allow(clippy::print_stdout)]
 
 use std::path::PathBuf;
@@ -102,6 +103,13 @@ fn main() -> render::Result<()> {
         picture.save_png(folder.join(format!("{name}.png")))
     };
     let (size, view) = ([640, 480], View::ThreeQuarter);
+    if let Some(file) = std::env::args().nth(2) {
+        let clip = clip::read(&file, &clip::ReadOptions::default())?;
+        let middle = clip.frame_count() / 2;
+        save("clip", &Stage::new(&[("", &clip)], view, Look::default(), size)?, middle)?;
+        let wire = Look { wireframe: true, bones: true, ..Look::default() };
+        return save("clip-wire", &Stage::new(&[("", &clip)], View::Front, wire, size)?, middle);
+    }
     let (flag_clip, pebbles_clip, figure_clip) = (flag(100, 24), pebbles(), figure());
     let flat = Look { shading: Shading::Flat, ..Look::default() };
     let wire = Look { wireframe: true, ..Look::default() };

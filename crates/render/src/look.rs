@@ -77,7 +77,7 @@ impl Default for Look {
             ground: Ground::default(),
             background: [[250, 247, 242], [236, 229, 219]],
             light: Light::default(),
-            sky: [0.36, 0.38, 0.42],
+            sky: [0.40, 0.42, 0.46],
             bounce: [0.25, 0.21, 0.18],
             occlusion: true,
             materials: true,
@@ -101,7 +101,7 @@ impl Default for Light {
             azimuth: 58f32.to_radians(),
             elevation: 46f32.to_radians(),
             radius: 9f32.to_radians(),
-            color: [1.16, 1.08, 0.97],
+            color: [1.12, 1.04, 0.94],
         }
     }
 }

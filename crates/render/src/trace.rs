@@ -400,7 +400,12 @@ impl Lens {
             .filter(|right| right.is_finite())
             .unwrap_or_else(|| forward.any_orthonormal_vector());
         let up = right.cross(forward);
-        let half_height = (0.5 * camera.field_of_view.clamp(1e-3, 3.1)).tan() as f32;
+        let field_of_view = if camera.field_of_view.is_nan() {
+            Camera::FIELD_OF_VIEW
+        } else {
+            camera.field_of_view.clamp(1e-3, 3.1)
+        };
+        let half_height = (0.5 * field_of_view).tan() as f32;
         let half = Vec2::new(half_height * size[0] as f32 / size[1] as f32, half_height);
         let eye = scene.place(camera.position);
         let eye = if eye.is_finite() { eye } else { Vec3::new(0.0, 0.0, 4.0) };
