@@ -1,0 +1,295 @@
+//! What a fabric is: density, stiffness, damping, and presets under the names that artists know.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Error, MembraneStiffness};
+
+/// A fabric, in SI units. Values that depend on neither mesh nor time step: a finer mesh is the same cloth.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Material {
+    /// Mass per area, in kg/m². Shirts have 0.1 to 0.2, jeans 0.4.
+    pub area_density: f64,
+    /// Tension per width and strain along the warp (u), in N/m.
+    pub stretch_warp: f64,
+    /// The same along the weft (v), in N/m.
+    pub stretch_weft: f64,
+    /// Shear force per width and radian, in N/m: how hard it is to pull the cloth on the bias.
+    pub shear: f64,
+    /// How much the cloth narrows when it is pulled: 0 not at all (loose weaves), 0.5 as rubber does.
+    pub poisson: f64,
+    /// Plate bending stiffness when warp threads bend, in N·m: moment per width and curvature.
+    pub bend_warp: f64,
+    /// The same when weft threads bend, in N·m.
+    pub bend_weft: f64,
+    /// Damping ratio of the cloth's own deformation at [`Material::DAMPING_REFERENCE_HZ`]; 1 is critical there. Ripples
+    /// twice as fast have twice the ratio, half as fast half. Air is what brakes slow motion.
+    pub damping: f64,
+    /// How hard air pushes: 0 vacuum, 1 real air.
+    pub air_drag: f64,
+}
+
+/// A named material.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Preset {
+    /// What artists call it.
+    pub name: &'static str,
+    /// What to expect of it, in a sentence.
+    pub description: &'static str,
+}
+
+impl Default for Material {
+    /// Cotton.
+    fn default() -> Self {
+        Self::cotton()
+    }
+}
+
+impl Material {
+    /// The frequency at which [`damping`](Self::damping) holds: that of ripples one sees run through a flag or a skirt.
+    pub const DAMPING_REFERENCE_HZ: f64 = 5.0;
+
+    /// The presets, lightest first.
+    pub const PRESETS: [Preset; 6] = [
+        Preset {
+            name: "silk",
+            description: "Light and fluid: fine folds, floats in air, slides on the bias.",
+        },
+        Preset { name: "paper", description: "Does not stretch; bends stiffly in one direction at a time." },
+        Preset { name: "cotton", description: "A shirt or bed sheet: soft folds that hold a little." },
+        Preset { name: "denim", description: "Heavy and stiff: few large folds, hardly moved by air." },
+        Preset { name: "leather", description: "Thick and smooth: broad bends, no small wrinkles." },
+        Preset { name: "rubber", description: "A one-millimetre sheet: stretches visibly and springs back." },
+    ];
+
+    /// The preset of that name.
+    pub fn preset(name: &str) -> Result<Self, Error> {
+        match name {
+            "silk" => Ok(Self::silk()),
+            "paper" => Ok(Self::paper()),
+            "cotton" => Ok(Self::cotton()),
+            "denim" => Ok(Self::denim()),
+            "leather" => Ok(Self::leather()),
+            "rubber" => Ok(Self::rubber()),
+            _ => Err(Error::NoSuchPreset {
+                name: name.to_owned(),
+                known: Self::PRESETS.iter().map(|preset| preset.name).collect(),
+            }),
+        }
+    }
+
+    // Fabrics: typical results of the Kawabata evaluation (bending 0.01 gf·cm²/cm ≈ 1e-6 N·m, shear 1 gf/(cm·deg) ≈
+    // 56 N/m, tension from the first percent of the load curve), rounded to one digit.
+
+    /// Habotai of 14 momme: bends at 0.02 to 0.04 gf·cm²/cm, shears at 0.3 to 0.5 gf/(cm·deg).
+    fn silk() -> Self {
+        Self {
+            area_density: 0.06,
+            stretch_warp: 3000.0,
+            stretch_weft: 2500.0,
+            shear: 25.0,
+            poisson: 0.1,
+            bend_warp: 3e-6,
+            bend_weft: 2e-6,
+            damping: 0.03,
+            air_drag: 1.0,
+        }
+    }
+
+    /// Plain-weave shirting: bends at 0.06 to 0.15 gf·cm²/cm, shears at 1 to 2 gf/(cm·deg).
+    fn cotton() -> Self {
+        Self {
+            area_density: 0.15,
+            stretch_warp: 4000.0,
+            stretch_weft: 3000.0,
+            shear: 80.0,
+            poisson: 0.15,
+            bend_warp: 1e-5,
+            bend_weft: 7e-6,
+            damping: 0.05,
+            air_drag: 1.0,
+        }
+    }
+
+    /// Rigid twill of 12 ounces: published measurements of denim bend at 6e-5 to 1.2e-4 N·m and shear at 50 to 200 N/m.
+    fn denim() -> Self {
+        Self {
+            area_density: 0.4,
+            stretch_warp: 12_000.0,
+            stretch_weft: 8000.0,
+            shear: 200.0,
+            poisson: 0.15,
+            bend_warp: 1.2e-4,
+            bend_weft: 7e-5,
+            damping: 0.08,
+            air_drag: 1.0,
+        }
+    }
+
+    /// Garment leather of 1 mm: modulus about 12 MPa at small strain; loose fibre layers bend softer than a solid sheet.
+    fn leather() -> Self {
+        Self {
+            area_density: 0.8,
+            stretch_warp: 13_000.0,
+            stretch_weft: 11_000.0,
+            shear: 4000.0,
+            poisson: 0.35,
+            bend_warp: 5e-4,
+            bend_weft: 4e-4,
+            damping: 0.1,
+            air_drag: 1.0,
+        }
+    }
+
+    /// A solid sheet of natural rubber, 1 mm, E = 1.5 MPa, ν = 0.49: Et/(1−ν²), Et/(2(1+ν)), Et³/(12(1−ν²)).
+    fn rubber() -> Self {
+        Self {
+            area_density: 1.1,
+            stretch_warp: 2000.0,
+            stretch_weft: 2000.0,
+            shear: 500.0,
+            poisson: 0.49,
+            bend_warp: 1.6e-4,
+            bend_weft: 1.6e-4,
+            damping: 0.05,
+            air_drag: 1.0,
+        }
+    }
+
+    /// Office paper of 80 g/m², 0.1 mm: E of 5 GPa along the machine and 2.5 GPa across it, ν ≈ 0.2.
+    fn paper() -> Self {
+        Self {
+            area_density: 0.08,
+            stretch_warp: 500_000.0,
+            stretch_weft: 250_000.0,
+            shear: 150_000.0,
+            poisson: 0.2,
+            bend_warp: 4e-4,
+            bend_weft: 2e-4,
+            damping: 0.03,
+            air_drag: 1.0,
+        }
+    }
+
+    /// Tells the first dial that is out of its range. A material that passes has positive mass and positive energy.
+    pub fn validate(&self) -> Result<(), Error> {
+        let check = |field: &'static str, value: f64, ok: bool, allowed: &'static str| {
+            if ok { Ok(()) } else { Err(Error::Material { field, value, allowed }) }
+        };
+        // a comparison with NaN is false, so NaN fails every range
+        let within = |value: f64, low: f64, high: f64| value >= low && value <= high;
+        check(
+            "area_density",
+            self.area_density,
+            within(self.area_density, 1e-6, 1e4),
+            "1e-6 to 1e4 kg/m², more than 0",
+        )?;
+        for (field, value) in
+            [("stretch_warp", self.stretch_warp), ("stretch_weft", self.stretch_weft), ("shear", self.shear)]
+        {
+            check(field, value, within(value, 1e-6, 1e12), "1e-6 to 1e12 N/m, more than 0")?;
+        }
+        check("poisson", self.poisson, within(self.poisson, 0.0, 0.99), "0 to 0.99")?;
+        for (field, value) in [("bend_warp", self.bend_warp), ("bend_weft", self.bend_weft)] {
+            check(field, value, within(value, 0.0, 1e6), "0 to 1e6 N·m")?;
+        }
+        check("damping", self.damping, within(self.damping, 0.0, 100.0), "0 to 100")?;
+        check("air_drag", self.air_drag, within(self.air_drag, 0.0, 1e4), "0 to 1e4")
+    }
+
+    /// The stiffness of its triangles. Warp and weft are tied by k_cross = ν √(k_warp k_weft).
+    pub fn membrane(&self) -> MembraneStiffness {
+        MembraneStiffness {
+            warp: self.stretch_warp,
+            weft: self.stretch_weft,
+            cross: self.poisson * (self.stretch_warp * self.stretch_weft).sqrt(),
+            shear: self.shear,
+        }
+    }
+
+    /// Bending stiffness, in N·m, about an edge whose perpendicular in the cloth has the parts `warp` and `weft` of a
+    /// unit vector: D_warp warp² + D_weft weft².
+    pub fn bending(&self, warp: f64, weft: f64) -> f64 {
+        self.bend_warp * warp * warp + self.bend_weft * weft * weft
+    }
+
+    /// β, in seconds, of stiffness-proportional damping C = βK with the material Hessian K: a vibration of frequency f
+    /// has the ratio ζ(f) = π f β, so β = damping/(π · reference).
+    pub fn damping_time(&self) -> f64 {
+        self.damping / (std::f64::consts::PI * Self::DAMPING_REFERENCE_HZ)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_preset_is_listed_valid_and_in_order_of_weight() {
+        let mut lightest = 0.0;
+        for preset in Material::PRESETS {
+            let material = Material::preset(preset.name).unwrap();
+            material.validate().unwrap();
+            assert!(material.area_density >= lightest, "{}", preset.name);
+            lightest = material.area_density;
+            let k = material.membrane();
+            assert!(k.cross * k.cross < k.warp * k.weft, "{}: the energy is positive", preset.name);
+        }
+    }
+
+    #[test]
+    fn an_unknown_preset_gets_the_list() {
+        let message = Material::preset("velvet").unwrap_err().to_string();
+        assert_eq!(
+            message,
+            "no material preset is called `velvet`; there are silk, paper, cotton, denim, leather, rubber"
+        );
+    }
+
+    #[test]
+    fn mass_and_stiffness_that_are_not_positive_are_refused_by_name() {
+        type Set = fn(&mut Material, f64);
+        let fields: [(&str, Set, &[f64]); 9] = [
+            ("area_density", |m, v| m.area_density = v, &[0.0, -1.0]),
+            ("stretch_warp", |m, v| m.stretch_warp = v, &[0.0, -1.0]),
+            ("stretch_weft", |m, v| m.stretch_weft = v, &[0.0, -1.0]),
+            ("shear", |m, v| m.shear = v, &[0.0, -1.0]),
+            ("poisson", |m, v| m.poisson = v, &[1.0, -0.1]),
+            ("bend_warp", |m, v| m.bend_warp = v, &[-1e-9]),
+            ("bend_weft", |m, v| m.bend_weft = v, &[-1e-9]),
+            ("damping", |m, v| m.damping = v, &[-0.1]),
+            ("air_drag", |m, v| m.air_drag = v, &[-0.1]),
+        ];
+        for (name, set, bad) in fields {
+            for &value in bad.iter().chain(&[f64::NAN, f64::INFINITY, f64::NEG_INFINITY]) {
+                let mut material = Material::default();
+                set(&mut material, value);
+                let error = material.validate().unwrap_err();
+                assert!(matches!(error, Error::Material { field, .. } if field == name), "{name}: {error}");
+            }
+        }
+    }
+
+    #[test]
+    fn rubber_is_the_isotropic_sheet_it_says_it_is() {
+        let exact = MembraneStiffness::isotropic(1.5e6 * 1e-3, 0.49);
+        let rubber = Material::rubber().membrane();
+        for (ours, theirs) in
+            [(rubber.warp, exact.warp), (rubber.cross, exact.cross), (rubber.shear, exact.shear)]
+        {
+            assert!((ours / theirs - 1.0).abs() < 0.05, "{ours} {theirs}");
+        }
+        let plate = 1.5e6 * 1e-9 / (12.0 * (1.0 - 0.49 * 0.49));
+        assert!((Material::rubber().bend_warp / plate - 1.0).abs() < 0.05);
+    }
+
+    #[test]
+    fn files_may_leave_out_dials_but_not_misspell_them() {
+        let material: Material = toml::from_str("area_density = 0.2\nshear = 50").unwrap();
+        assert_eq!(material, Material { area_density: 0.2, shear: 50.0, ..Material::cotton() });
+        let message = toml::from_str::<Material>("sheer = 50").unwrap_err().to_string();
+        assert!(message.contains("sheer") && message.contains("shear"), "{message}");
+        let denim = Material::denim();
+        assert_eq!(toml::from_str::<Material>(&toml::to_string(&denim).unwrap()).unwrap(), denim);
+    }
+}
