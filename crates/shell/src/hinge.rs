@@ -1,7 +1,9 @@
 //! Bending about the edges of the cloth: discrete shells.
 
 use dynamics::{Block, Element};
-use geometry::{Mat3, Vec3};
+use geometry::{Vec3, triangle_area};
+
+use crate::fold::{Folded, Least};
 
 /// Bending of two triangles about their shared edge.
 ///
@@ -23,136 +25,23 @@ pub struct Hinge {
     pub rest_angle: f64,
     /// k · 3‖ē‖²/Ā, in J.
     stiffness: f64,
-    /// Derivatives grow like one over these lengths; below a thousandth of their rest values they stop growing.
-    least_edge: f64,
-    least_heights: [f64; 2],
-}
-
-/// Height below which derivatives no longer grow, as a fraction of the rest height: a triangle crushed that far has no
-/// meaningful normal.
-const LEAST: f64 = 1e-3;
-
-/// One triangle of the hinge, seen from the edge.
-#[derive(Clone, Copy)]
-struct Wing {
-    /// Unit normal.
-    m: Vec3,
-    /// Unit vector in the plane, from the edge towards the apex.
-    p: Vec3,
-    /// One over the height of the apex above the edge.
-    inverse_height: f64,
-    /// Where the foot of the apex divides the edge: 0 at e0, 1 at e1.
-    foot: f64,
-}
-
-/// The hinge at some state.
-struct Folded {
-    angle: f64,
-    /// Unit vector along the edge.
-    e: Vec3,
-    inverse_edge: f64,
-    wings: [Wing; 2],
+    least: Least,
 }
 
 impl Hinge {
     /// A hinge at rest in `points` that bends as a plate of stiffness `bending` (D, in N·m) does. `None` where the edge
     /// or a triangle is so thin that its angle means nothing: height below 1e-6 of its longest side.
     pub fn new(points: &[Vec3; 4], bending: f64) -> Option<Self> {
+        let least = Least::new(points)?;
         let [e0, e1, a, b] = *points;
-        let edge = e0.distance(e1);
-        let doubled = [a, b].map(|apex| (e1 - e0).cross(apex - e0).length());
-        for (apex, doubled_area) in [a, b].into_iter().zip(doubled) {
-            let longest = edge.powi(2).max(apex.distance_squared(e0)).max(apex.distance_squared(e1));
-            if !doubled_area.is_finite() || doubled_area <= 1e-6 * longest {
-                return None;
-            }
-        }
-        let area = 0.5 * (doubled[0] + doubled[1]);
-        let mut hinge = Self {
-            rest_angle: 0.0,
-            stiffness: bending / 6.0 * 3.0 * edge * edge / area,
-            least_edge: LEAST * edge,
-            least_heights: doubled.map(|doubled_area| LEAST * doubled_area / edge),
-        };
-        hinge.rest_angle = hinge.angle(points);
-        Some(hinge)
+        let area = triangle_area(e0, e1, a) + triangle_area(e0, e1, b);
+        let stiffness = bending / 6.0 * 3.0 * e0.distance_squared(e1) / area;
+        Some(Self { rest_angle: Folded::new(points, &least).angle, stiffness, least })
     }
 
     /// The signed angle θ between the two normals, in (−π, π].
     pub fn angle(&self, x: &[Vec3; 4]) -> f64 {
-        self.folded(x).angle
-    }
-
-    fn folded(&self, x: &[Vec3; 4]) -> Folded {
-        let edge = x[1] - x[0];
-        let length = edge.length();
-        let inverse_edge = 1.0 / length.max(self.least_edge);
-        let e = edge * inverse_edge;
-        let wing = |apex: Vec3, side: f64, least_height: f64| {
-            let arm = apex - x[0];
-            let doubled_area = side * edge.cross(arm);
-            let m = doubled_area.normalize_or_zero();
-            let height = doubled_area.length() * inverse_edge;
-            Wing {
-                m,
-                p: side * m.cross(e),
-                inverse_height: 1.0 / height.max(least_height),
-                foot: arm.dot(e) * inverse_edge,
-            }
-        };
-        let wings = [wing(x[2], 1.0, self.least_heights[0]), wing(x[3], -1.0, self.least_heights[1])];
-        let [m, n] = wings.map(|wing| wing.m);
-        Folded { angle: n.cross(m).dot(e).atan2(m.dot(n)), e, inverse_edge, wings }
-    }
-}
-
-impl Folded {
-    /// ∇θ. Lifting an apex by δ along its normal turns its wing by δ/height; what the edge does under the foot of the
-    /// apex counts against it: dθ = Σ_wings m·δ/height with δ = dx_apex − (1−foot) dx_e0 − foot dx_e1.
-    fn angle_gradient(&self) -> [Vec3; 4] {
-        let [a, b] = self.wings;
-        let (ga, gb) = (a.inverse_height * a.m, b.inverse_height * b.m);
-        [-((1.0 - a.foot) * ga + (1.0 - b.foot) * gb), -(a.foot * ga + b.foot * gb), ga, gb]
-    }
-
-    /// Adds `scale` · ∇²θ.
-    ///
-    /// One wing has unit normal m, edge direction e, p = from edge to apex, height h, foot t. With δ as above and
-    /// ε = (dx_e1 − dx_e0)/‖edge‖, a plane through three moving points obeys
-    ///
-    /// dm = −p (m·δ)/h − e (m·ε),  dh = p·δ,  dt = (e·δ + h p·ε)/‖edge‖.
-    ///
-    /// Differentiating dθ = Σ m·δ/h once more, for displacements 1 and 2:
-    ///
-    /// ∇²θ = Σ_wings −[(p·δ₁)(m·δ₂) + (m·δ₁)(p·δ₂)]/h² − [(e·δ₁)(m·ε₂) + (m·ε₁)(e·δ₂)]/h − (m·ε₁)(p·ε₂).
-    ///
-    /// The last term is symmetric only in sum: its skew part is the rotation about e, opposite in the two wings. So it
-    /// may be written with half of itself and half of its transpose.
-    fn add_angle_hessian(&self, block: &mut Block<4>, scale: f64) {
-        let mut epsilon_epsilon = Mat3::ZERO;
-        for (apex, wing) in [(2, self.wings[0]), (3, self.wings[1])] {
-            let Wing { m, p, inverse_height, foot } = wing;
-            let pm = outer(p, m);
-            let bend = (pm + pm.transpose()) * -scale;
-            epsilon_epsilon += 0.5 * bend;
-            let delta_delta = bend * (inverse_height * inverse_height);
-            let delta_epsilon = outer(self.e, m) * (-scale * inverse_height);
-            // how each point enters δ and ε
-            let points =
-                [(0, foot - 1.0, -self.inverse_edge), (1, -foot, self.inverse_edge), (apex, 1.0, 0.0)];
-            for (i, delta_i, epsilon_i) in points {
-                for (j, delta_j, epsilon_j) in points {
-                    block.0[i][j] += delta_delta * (delta_i * delta_j)
-                        + delta_epsilon * (delta_i * epsilon_j)
-                        + delta_epsilon.transpose() * (epsilon_i * delta_j);
-                }
-            }
-        }
-        let turn = epsilon_epsilon * (self.inverse_edge * self.inverse_edge);
-        block.0[0][0] += turn;
-        block.0[1][1] += turn;
-        block.0[0][1] -= turn;
-        block.0[1][0] -= turn;
+        Folded::new(x, &self.least).angle
     }
 }
 
@@ -162,37 +51,44 @@ impl Element<4> for Hinge {
     }
 
     fn gradient(&self, x: &[Vec3; 4]) -> [Vec3; 4] {
-        let folded = self.folded(x);
+        let folded = Folded::new(x, &self.least);
         let moment = 2.0 * self.stiffness * (folded.angle - self.rest_angle);
         folded.angle_gradient().map(|g| moment * g)
     }
 
     fn hessian(&self, x: &[Vec3; 4]) -> Block<4> {
-        let folded = self.folded(x);
+        let folded = Folded::new(x, &self.least);
         let mut block = Block::ZERO;
         block.add_outer(&folded.angle_gradient(), 2.0 * self.stiffness);
-        folded.add_angle_hessian(&mut block, 2.0 * self.stiffness * (folded.angle - self.rest_angle));
+        let moment = 2.0 * self.stiffness * (folded.angle - self.rest_angle);
+        folded.add_angle_hessian(&mut block, [0, 1, 2, 3], moment);
         block
     }
 
     /// The Gauss–Newton part 2k·3‖ē‖²/Ā ∇θ∇θᵀ: what is left out has eigenvalues of both signs that vanish at rest.
     fn projected_hessian(&self, x: &[Vec3; 4]) -> Block<4> {
+        self.newton_hessian(x, x, 0.0)
+    }
+
+    fn newton_hessian(&self, x: &[Vec3; 4], _previous: &[Vec3; 4], viscosity: f64) -> Block<4> {
         let mut block = Block::ZERO;
-        block.add_outer(&self.folded(x).angle_gradient(), 2.0 * self.stiffness);
+        let gradient = Folded::new(x, &self.least).angle_gradient();
+        block.add_outer(&gradient, 2.0 * self.stiffness * (1.0 + viscosity));
         block
     }
-}
 
-/// a bᵀ.
-fn outer(a: Vec3, b: Vec3) -> Mat3 {
-    Mat3::from_cols(a * b.x, a * b.y, a * b.z)
+    fn material_product(&self, x: &[Vec3; 4], v: &[Vec3; 4]) -> [Vec3; 4] {
+        let gradient = Folded::new(x, &self.least).angle_gradient();
+        let rate: f64 = gradient.iter().zip(v).map(|(g, v)| g.dot(*v)).sum();
+        gradient.map(|g| 2.0 * self.stiffness * rate * g)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use dynamics::{check_derivatives, check_element};
-    use geometry::{Topology, Vec2, triangle_area};
+    use geometry::{Topology, Vec2};
     use std::f64::consts::PI;
 
     /// Flat, folded up, folded down, thin and slanted, tiny.

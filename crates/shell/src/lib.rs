@@ -29,6 +29,7 @@ mod air;
 mod axes;
 mod cloth;
 mod error;
+mod fold;
 mod hinge;
 mod material;
 mod membrane;

@@ -114,14 +114,22 @@ impl Membrane {
         Stress { uu: k.warp * uu + k.cross * vv, vv: k.weft * vv + k.cross * uu, uv: k.shear * gamma }
     }
 
-    /// Σ C + S⊗I seen from the points. `stress` is the actual one for the exact Hessian, its positive part for the
-    /// projected one, zero for the material one.
+    /// What a stress does at the points: Σ F S bᵢ.
+    fn forces(&self, [fu, fv]: [Vec3; 2], stress: Stress) -> [Vec3; 3] {
+        let pu = stress.uu * fu + stress.uv * fv;
+        let pv = stress.vv * fv + stress.uv * fu;
+        let [g1, g2] = self.b.map(|b| b.x * pu + b.y * pv);
+        [-(g1 + g2), g1, g2]
+    }
+
+    /// `material` · C + S⊗I seen from the points. `stress` is the actual one for the exact Hessian, its positive part for
+    /// the projected one, zero for the material one.
     ///
     /// With p = ∂E_uu/∂xᵢ = bᵢᵤ F_u, q = ∂E_vv/∂xᵢ = bᵢᵥ F_v, r = ∂(2E_uv)/∂xᵢ = bᵢᵤ F_v + bᵢᵥ F_u:
     /// Hᵢⱼ = pᵢ(k_warp pⱼ + k_cross qⱼ)ᵀ + qᵢ(k_weft qⱼ + k_cross pⱼ)ᵀ + rᵢ(k_shear rⱼ)ᵀ + (bᵢᵀ S bⱼ) I.
     /// The rows of the first point follow from translation: they sum to zero.
-    fn assemble(&self, fu: Vec3, fv: Vec3, stress: Stress) -> Block<3> {
-        let k = &self.k;
+    fn assemble(&self, [fu, fv]: [Vec3; 2], material: f64, stress: Stress) -> Block<3> {
+        let k = self.k.scaled(material);
         let rows = self.b.map(|b| [b.x * fu, b.y * fv, b.x * fv + b.y * fu]);
         let columns = rows.map(|[p, q, r]| [k.warp * p + k.cross * q, k.weft * q + k.cross * p, k.shear * r]);
         let between = |i: usize, j: usize| {
@@ -171,38 +179,40 @@ impl Element<3> for Membrane {
 
     fn gradient(&self, x: &[Vec3; 3]) -> [Vec3; 3] {
         let Deformed { fu, fv, stress, .. } = self.deformed(x);
-        let pu = stress.uu * fu + stress.uv * fv;
-        let pv = stress.vv * fv + stress.uv * fu;
-        let [g1, g2] = self.b.map(|b| b.x * pu + b.y * pv);
-        [-(g1 + g2), g1, g2]
+        self.forces([fu, fv], stress)
     }
 
     fn hessian(&self, x: &[Vec3; 3]) -> Block<3> {
         let Deformed { fu, fv, stress, .. } = self.deformed(x);
-        self.assemble(fu, fv, stress)
+        self.assemble([fu, fv], 1.0, stress)
     }
 
     /// The material part, positive semidefinite as it is, and tension without compression: pulled cloth stiffens
     /// sideways, pushed cloth does not soften. Out of the plane, where buckling happens, this is the exact projection.
     fn projected_hessian(&self, x: &[Vec3; 3]) -> Block<3> {
         let Deformed { fu, fv, stress, .. } = self.deformed(x);
-        self.assemble(fu, fv, stress.positive_part())
+        self.assemble([fu, fv], 1.0, stress.positive_part())
     }
 
     /// With the strain linearised at `previous` (F̂): E_uu ≈ F̂_u·F_u − ½F̂_u·F̂_u − ½, and so on.
-    fn newton_hessian(&self, x: &[Vec3; 3], previous: &[Vec3; 3]) -> Block<3> {
+    fn newton_hessian(&self, x: &[Vec3; 3], previous: &[Vec3; 3], viscosity: f64) -> Block<3> {
         let ([fu, fv], [gu, gv]) = (self.threads(x), self.threads(previous));
         let strain = [
             gu.dot(fu) - 0.5 * (gu.length_squared() + 1.0),
             gv.dot(fv) - 0.5 * (gv.length_squared() + 1.0),
             gu.dot(fv) + gv.dot(fu) - gu.dot(gv),
         ];
-        self.assemble(fu, fv, self.stress(strain).positive_part())
+        self.assemble([fu, fv], 1.0 + viscosity, self.stress(strain).positive_part())
     }
 
     fn material_hessian(&self, x: &[Vec3; 3]) -> Block<3> {
-        let [fu, fv] = self.threads(x);
-        self.assemble(fu, fv, Stress::ZERO)
+        self.assemble(self.threads(x), 1.0, Stress::ZERO)
+    }
+
+    /// The stress of the strain rate, as forces on the points.
+    fn material_product(&self, x: &[Vec3; 3], v: &[Vec3; 3]) -> [Vec3; 3] {
+        let ([fu, fv], [du, dv]) = (self.threads(x), self.threads(v));
+        self.forces([fu, fv], self.stress([fu.dot(du), fv.dot(dv), fu.dot(dv) + fv.dot(du)]))
     }
 }
 
@@ -271,11 +281,18 @@ mod tests {
         };
         // a turn by 0.3 rad, as far as a linear step goes: stretched to second order, not strained to first
         let turned = rest.map(|p| p + 0.3 * Vec3::new(0.2, 0.9, 0.4).cross(p));
-        assert!(same(membrane.newton_hessian(&turned, &rest), membrane.material_hessian(&turned)));
+        assert!(same(membrane.newton_hessian(&turned, &rest, 0.0), membrane.material_hessian(&turned)));
         assert!(!same(membrane.projected_hessian(&turned), membrane.material_hessian(&turned)));
         // a step that went nowhere predicts the stress that is there
         let pulled = turned.map(|p| p * Vec3::new(1.1, 0.9, 1.2));
-        assert!(same(membrane.newton_hessian(&pulled, &pulled), membrane.projected_hessian(&pulled)));
+        let mut viscous = membrane.projected_hessian(&pulled);
+        assert!(same(membrane.newton_hessian(&pulled, &pulled, 0.0), viscous));
+        viscous += membrane.material_hessian(&pulled) * 0.7;
+        assert!(same(membrane.newton_hessian(&pulled, &pulled, 0.7), viscous));
+        // and the viscous force is the material Hessian times the velocity
+        let (short, long) =
+            (membrane.material_product(&pulled, &rest), membrane.material_hessian(&pulled).multiply(&rest));
+        assert!((0..3).all(|i| (short[i] - long[i]).length() < 1e-9 * long[0].length()));
     }
 
     /// Total force on the right side of a strip [0, l] × [0, w] whose points stand at `deform` of their rest places.
