@@ -1,0 +1,286 @@
+//! The driver: layer by layer, frame by frame, into the store.
+
+mod layer;
+mod measure;
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use clip::Clip;
+
+use crate::key::{Key, canonical};
+use crate::layer::{Figures, Target};
+use crate::mistake::Mistakes;
+use crate::progress::Context;
+use crate::shot::{LayerEntry, Shot};
+use crate::{Error, FrameRange, input};
+
+/// How to bake. Nothing here changes the frames that come out, only where they go and how many.
+#[derive(Clone, Debug, Default)]
+pub struct BakeOptions {
+    /// The folder for outputs, report and bake; the shot's own when `None`.
+    pub out: Option<PathBuf>,
+    /// The frames that are wanted; all when `None`. A simulation still runs from its first frame, so that these frames are
+    /// the same, bit for bit, as in a whole bake.
+    pub frames: Option<FrameRange>,
+    /// Forget earlier bakes of these layers, superseded ones included.
+    pub fresh: bool,
+    /// How many threads to use; one per core when `None`. The result does not depend on it.
+    pub threads: Option<usize>,
+}
+
+/// What a bake made.
+pub struct Bake {
+    /// The input, with the frames that were asked for.
+    pub input: Clip,
+    /// The result, with the frames that were asked for; they are read from the store when asked for.
+    pub clip: Clip,
+    /// Which frames of the shot these are.
+    pub frames: FrameRange,
+    /// The layers that took part, from the lowest to the highest.
+    pub layers: Vec<LayerBake>,
+    /// The folder of outputs, report and bake.
+    pub out: PathBuf,
+    /// The key of the input.
+    pub input_key: Key,
+    /// Output files that were written.
+    pub files: Vec<PathBuf>,
+    /// The report, if one was written.
+    pub report: Option<PathBuf>,
+}
+
+/// What a bake made of one layer.
+#[derive(Clone, Debug)]
+pub struct LayerBake {
+    /// The layer's name.
+    pub name: String,
+    /// Its kind.
+    pub kind: &'static str,
+    /// Which of the clip's meshes it worked on.
+    pub mesh: usize,
+    /// What its frames are stored under.
+    pub key: Key,
+    /// Where they are stored.
+    pub folder: PathBuf,
+    /// Frames that this bake made.
+    pub baked: usize,
+    /// Frames that were there.
+    pub reused: usize,
+    /// How long preparing took; zero when nothing had to be baked.
+    pub prepare_seconds: f64,
+    /// Figures of every frame from 0.
+    pub figures: Vec<Figures>,
+    /// Seconds of every frame from 0, of whichever bake made it, where known.
+    pub seconds: Vec<Option<f64>>,
+    /// Frame and sentence.
+    pub warnings: Vec<(usize, String)>,
+    /// What the simulation says about itself.
+    pub notes: Vec<(String, String)>,
+}
+
+impl Shot {
+    /// Bakes all layers, then writes the outputs and the report.
+    ///
+    /// Frames that are in the store already are not made again; a bake that was stopped, killed or failed goes on where it
+    /// was, with the same bytes as if it had never stopped.
+    pub fn bake(&self, options: &BakeOptions, context: &Context<'_>) -> Result<Bake, Error> {
+        in_pool(options.threads, || {
+            let lock = self.lock(options)?;
+            let mut bake = self.layers_into_store(options, context)?;
+            bake.files = crate::output::write(self, &bake, context)?;
+            drop(lock);
+            Ok(bake)
+        })
+    }
+
+    /// Bakes all layers into the store and stops there: no outputs, no report.
+    pub fn bake_layers(&self, options: &BakeOptions, context: &Context<'_>) -> Result<Bake, Error> {
+        in_pool(options.threads, || {
+            let _lock = self.lock(options)?;
+            self.layers_into_store(options, context)
+        })
+    }
+
+    /// Removes the bakes in a folder that this shot, as it is now, does not use; gives back what was removed.
+    ///
+    /// Superseded bakes are kept otherwise, so that going back to an earlier value costs nothing.
+    pub fn prune(&self, options: &BakeOptions) -> Result<Vec<PathBuf>, Error> {
+        let _lock = self.lock(options)?;
+        let bakes = bakes_folder(&self.out(options));
+        let opened = self.open_input_with_key()?;
+        let used: Vec<PathBuf> =
+            self.plan(&opened.clip, opened.key)?.into_iter().map(|p| bakes.join(p.folder)).collect();
+        let mut removed = Vec::new();
+        for folder in folders_in(&bakes).filter(|folder| !used.contains(folder)) {
+            fs::remove_dir_all(&folder).map_err(Error::io(&folder))?;
+            removed.push(folder);
+        }
+        Ok(removed)
+    }
+
+    fn out(&self, options: &BakeOptions) -> PathBuf {
+        options.out.clone().unwrap_or_else(|| self.default_out())
+    }
+
+    /// The lock of the bake folder. The system lets go of it when the process ends, however it ends.
+    fn lock(&self, options: &BakeOptions) -> Result<File, Error> {
+        let bakes = bakes_folder(&self.out(options));
+        fs::create_dir_all(&bakes).map_err(Error::io(&bakes))?;
+        let path = bakes.join("lock");
+        let file =
+            File::options().create(true).truncate(false).write(true).open(&path).map_err(Error::io(&path))?;
+        match file.try_lock() {
+            Ok(()) => Ok(file),
+            Err(fs::TryLockError::WouldBlock) => Err(Error::Locked { folder: bakes }),
+            // a file system without locks: baking without one is better than not baking
+            Err(fs::TryLockError::Error(_)) => Ok(file),
+        }
+    }
+
+    fn layers_into_store(&self, options: &BakeOptions, context: &Context<'_>) -> Result<Bake, Error> {
+        let mistakes = self.check();
+        if !mistakes.is_empty() {
+            return Err(Mistakes(mistakes).into());
+        }
+        let out = self.out(options);
+        let bakes = bakes_folder(&out);
+        let opened = self.open_input_with_key()?;
+        let count = opened.clip.frame_count();
+        let frames = options.frames.unwrap_or(FrameRange { first: 0, last: count.saturating_sub(1) });
+        if frames.last >= count {
+            return Err(Error::NoSuchFrames { first: frames.first, last: frames.last, count });
+        }
+        let plan = self.plan(&opened.clip, opened.key)?;
+        if options.fresh {
+            for planned in &plan {
+                forget(&bakes, &planned.entry.name)?;
+            }
+        }
+        let needs = needs(&plan, &opened.clip, frames.last + 1);
+        let mut clip = opened.clip.clone();
+        let mut layers = Vec::new();
+        for (index, (planned, need)) in plan.iter().zip(needs).enumerate() {
+            let target = Target { clip: clip.clone(), mesh: planned.mesh };
+            let folder = bakes.join(&planned.folder);
+            let job = layer::Job {
+                entry: planned.entry,
+                target,
+                key: planned.key,
+                folder,
+                need,
+                index,
+                of: plan.len(),
+            };
+            let (record, frames) = job.run(context)?;
+            clip = clip.with_frames(frames);
+            layers.push(record);
+        }
+        Ok(Bake {
+            input: input::cropped(&opened.clip, frames)?,
+            clip: input::cropped(&clip, frames)?,
+            frames,
+            layers,
+            out,
+            input_key: opened.key,
+            files: Vec::new(),
+            report: None,
+        })
+    }
+
+    /// The active layers with their meshes, keys and folders.
+    fn plan(&self, clip: &Clip, input_key: Key) -> Result<Vec<Planned<'_>>, Error> {
+        let mut below = input_key;
+        let mut plan = Vec::new();
+        for entry in self.layers.iter().filter(|entry| entry.is_active()) {
+            let mesh = entry.target(clip).map_err(|_| Mistakes(self.check_with(clip)))?.mesh;
+            let key = layer_key(entry, mesh, below);
+            let folder = format!("{}-{}", file_name(&entry.name), key.short());
+            // the strength is no part of the layer's own key: its result is stored whole and mixed when it is read
+            below = match entry.strength {
+                1.0 => key,
+                strength => Key::of(&[key.bytes(), &strength.to_le_bytes()]),
+            };
+            plan.push(Planned { entry, mesh, key, folder });
+        }
+        Ok(plan)
+    }
+}
+
+struct Planned<'a> {
+    entry: &'a LayerEntry,
+    mesh: usize,
+    key: Key,
+    folder: String,
+}
+
+fn layer_key(entry: &LayerEntry, mesh: usize, below: Key) -> Key {
+    let version = entry.version.to_le_bytes();
+    let settings = canonical(&entry.settings);
+    Key::of(&[
+        b"followthrough layer",
+        entry.kind.as_bytes(),
+        &version,
+        settings.as_bytes(),
+        &(mesh as u64).to_le_bytes(),
+        below.bytes(),
+    ])
+}
+
+/// How many frames each layer must bake so that the highest has `wanted`: those below layers that look ahead need more.
+fn needs(plan: &[Planned<'_>], clip: &Clip, wanted: usize) -> Vec<usize> {
+    let mut needs = vec![wanted; plan.len()];
+    for i in (1..plan.len()).rev() {
+        let target = Target { clip: clip.clone(), mesh: plan[i].mesh };
+        let ahead = plan[i].entry.layer.look_ahead(&target);
+        needs[i - 1] = (needs[i] + ahead).min(clip.frame_count());
+    }
+    needs
+}
+
+fn bakes_folder(out: &Path) -> PathBuf {
+    out.join(".bake")
+}
+
+fn folders_in(bakes: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+    let mut folders: Vec<PathBuf> = fs::read_dir(bakes)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.is_dir())
+        .collect();
+    folders.sort();
+    folders.into_iter()
+}
+
+/// Removes every bake of a layer, superseded ones included.
+fn forget(bakes: &Path, layer: &str) -> Result<(), Error> {
+    let prefix = format!("{}-", file_name(layer));
+    for folder in folders_in(bakes) {
+        let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let is_key = |rest: &str| rest.len() == 16 && rest.bytes().all(|b| b.is_ascii_hexdigit());
+        if name.strip_prefix(&prefix).is_some_and(is_key) {
+            fs::remove_dir_all(&folder).map_err(Error::io(&folder))?;
+        }
+    }
+    Ok(())
+}
+
+/// A layer's name with everything replaced that some file system dislikes.
+fn file_name(name: &str) -> String {
+    let safe = |c: char| if c.is_alphanumeric() || c == '-' || c == '_' { c } else { '_' };
+    name.chars().take(64).map(safe).collect()
+}
+
+fn in_pool<T: Send>(
+    threads: Option<usize>,
+    work: impl FnOnce() -> Result<T, Error> + Send,
+) -> Result<T, Error> {
+    match threads {
+        None => work(),
+        Some(threads) => {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+            pool.map_err(|error| Error::Threads { threads, problem: error.to_string() })?.install(work)
+        }
+    }
+}

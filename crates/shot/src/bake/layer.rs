@@ -1,0 +1,171 @@
+//! One layer: find out what is missing, and make it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+use clip::{Frame, Frames};
+
+use super::LayerBake;
+use super::measure::Measure;
+use crate::layer::{Failure, Figures, FrameResult, Simulation, Target};
+use crate::progress::{Context, Event};
+use crate::shot::LayerEntry;
+use crate::store::{Store, StoredFrame, StoredFrames};
+use crate::{Error, Key};
+
+pub(super) struct Job<'a> {
+    pub(super) entry: &'a LayerEntry,
+    pub(super) target: Target,
+    pub(super) key: Key,
+    pub(super) folder: PathBuf,
+    /// Frames `0..need` are wanted.
+    pub(super) need: usize,
+    pub(super) index: usize,
+    pub(super) of: usize,
+}
+
+impl Job<'_> {
+    pub(super) fn run(self, context: &Context<'_>) -> Result<(LayerBake, Arc<dyn Frames>), Error> {
+        let store = Store::open(self.folder.clone(), self.key)?;
+        let mut have: Vec<bool> = (0..self.need).map(|index| store.read_frame(index).is_some()).collect();
+        let reused = have.iter().filter(|have| **have).count();
+        context.progress.event(Event::Layer {
+            layer: &self.entry.name,
+            index: self.index,
+            of: self.of,
+            reused,
+            frames: self.need,
+        });
+        let mut prepare_seconds = 0.0;
+        if reused < self.need {
+            let start = Instant::now();
+            let mut simulation =
+                self.entry.layer.prepare(&self.target).map_err(|failure| Error::Prepare {
+                    layer: self.entry.name.clone(),
+                    help: failure.remedy().map(str::to_owned),
+                    failure,
+                })?;
+            prepare_seconds = start.elapsed().as_secs_f64();
+            tracing::debug!(layer = self.entry.name, seconds = prepare_seconds, "prepared");
+            let baked = self.fill(simulation.as_mut(), &store, &mut have, context);
+            // also when it was stopped: what it has to say about itself is known by now
+            store.write_notes(&simulation.notes())?;
+            baked?;
+        }
+        let frames = StoredFrames::new(store.clone(), self.target.clip.frames().clone(), self.entry.strength);
+        let (figures, warnings): (Vec<Figures>, Vec<Vec<String>>) =
+            (0..self.need).map(|index| frames.figures(index)).unzip();
+        let record = LayerBake {
+            name: self.entry.name.clone(),
+            kind: self.entry.kind,
+            mesh: self.target.mesh,
+            key: self.key,
+            folder: store.folder().to_owned(),
+            baked: self.need - reused,
+            reused,
+            prepare_seconds,
+            figures,
+            seconds: store.seconds(self.need),
+            warnings: warnings
+                .into_iter()
+                .enumerate()
+                .flat_map(|(frame, warnings)| warnings.into_iter().map(move |warning| (frame, warning)))
+                .collect(),
+            notes: store.notes(),
+        };
+        Ok((record, Arc::new(frames)))
+    }
+
+    /// Makes every frame that is missing, each from the nearest state before it that is known.
+    fn fill(
+        &self,
+        simulation: &mut dyn Simulation,
+        store: &Store,
+        have: &mut [bool],
+        context: &Context<'_>,
+    ) -> Result<(), Error> {
+        let measure = Measure::new(self.target.mesh());
+        let mut next = 0;
+        while let Some(missing) = have.iter().position(|have| !have) {
+            if let Some((done, state)) = store.checkpoint_in(next, missing) {
+                match simulation.restore(&state) {
+                    Ok(()) => next = done + 1,
+                    // a state that the layer does not take is no reason to give up as long as it can begin at 0
+                    Err(failure) if next == 0 => {
+                        tracing::warn!(layer = self.entry.name, frame = done, %failure, "checkpoint refused");
+                    }
+                    Err(failure) => return Err(self.failed(done, failure)),
+                }
+            }
+            while next <= missing {
+                if context.is_cancelled() {
+                    let done = have.iter().filter(|have| **have).count();
+                    return Err(Error::Cancelled { layer: self.entry.name.clone(), done, of: self.need });
+                }
+                let start = Instant::now();
+                let result = simulation.frame(next).map_err(|failure| self.failed(next, failure))?;
+                if !have[next] {
+                    self.keep(store, next, result, &measure)?;
+                    store.write_checkpoint(next, &simulation.checkpoint())?;
+                    have[next] = true;
+                    let seconds = start.elapsed().as_secs_f64();
+                    store.note_seconds(next, seconds);
+                    let done = have.iter().filter(|have| **have).count();
+                    let layer = &self.entry.name;
+                    context.progress.event(Event::Frame { layer, frame: next, done, of: self.need, seconds });
+                }
+                next += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks a frame, measures it and stores it.
+    fn keep(
+        &self,
+        store: &Store,
+        index: usize,
+        mut result: FrameResult,
+        measure: &Measure,
+    ) -> Result<(), Error> {
+        let below = self.target.clip.frame(index)?;
+        self.check(index, &result.frame, &below)?;
+        let mesh = self.target.mesh;
+        measure.add_to(&mut result.figures, &result.frame.points[mesh], &below.points[mesh]);
+        let stored = StoredFrame {
+            figures: result.figures,
+            warnings: result.warnings,
+            ..StoredFrame::difference(result.frame, &below)
+        };
+        store.write_frame(index, &stored)
+    }
+
+    /// A frame must have the shape of its input and finite numbers only.
+    fn check(&self, index: usize, frame: &Frame, below: &Frame) -> Result<(), Error> {
+        let counts = |frame: &Frame| frame.points.iter().map(Vec::len).collect::<Vec<_>>();
+        if counts(frame) != counts(below) || frame.pose.len() != below.pose.len() {
+            let sentence = "the layer gave back another number of meshes, points or joints than it got";
+            return Err(self.failed(index, Failure::new(sentence)));
+        }
+        let not_finite =
+            |points: &Vec<[f32; 3]>| points.iter().position(|p| p.iter().any(|x| !x.is_finite()));
+        for (mesh, points) in frame.points.iter().enumerate() {
+            if let Some(point) = not_finite(points) {
+                let mesh =
+                    self.target.clip.meshes.get(mesh).map(|mesh| mesh.name.clone()).unwrap_or_default();
+                return Err(Error::NotFinite { layer: self.entry.name.clone(), frame: index, mesh, point });
+            }
+        }
+        let joint = frame.pose.iter().position(|joint| !joint.matrix().is_finite());
+        match joint {
+            Some(joint) => Err(self.failed(index, Failure::new(format!("joint {joint} is not finite")))),
+            None => Ok(()),
+        }
+    }
+
+    fn failed(&self, frame: usize, failure: Failure) -> Error {
+        let help = failure.remedy().map(str::to_owned);
+        Error::Frame { layer: self.entry.name.clone(), frame, failure, help }
+    }
+}

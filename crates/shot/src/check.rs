@@ -1,0 +1,154 @@
+//! What can only be said about a shot with its input open: names that the input does not have, files that are not there.
+
+use std::path::Path;
+
+use clip::{Clip, Format};
+
+use crate::layer::Target;
+use crate::mistake::{Mistake, Mistakes};
+use crate::shot::{LayerEntry, Shot};
+use crate::{Error, Reader, suggest};
+
+/// Everything that is wrong with a shot file: its syntax, its keys and values, and what does not fit its input.
+/// Empty when it can be baked.
+pub fn check(path: impl AsRef<Path>, reader: &Reader) -> Result<Vec<Mistake>, Error> {
+    match reader.read(path) {
+        Ok(shot) => Ok(shot.check()),
+        Err(Error::Mistakes(Mistakes(mistakes))) => Ok(mistakes),
+        Err(other) => Err(other),
+    }
+}
+
+impl Shot {
+    /// Everything about this shot that does not fit its input. Opens the input.
+    pub fn check(&self) -> Vec<Mistake> {
+        let mut mistakes = self.check_input_names();
+        if mistakes.is_empty() {
+            match self.open_input() {
+                Ok(clip) => mistakes.extend(self.check_with(&clip)),
+                Err(Error::Mistakes(Mistakes(more))) => mistakes.extend(more),
+                Err(error @ Error::NoSuchFrames { .. }) => {
+                    mistakes.push(self.mistake("input.frames", error.to_string()));
+                }
+                Err(error) => mistakes.push(self.mistake("input.file", error.to_string())),
+            }
+        }
+        mistakes.extend(self.check_outputs());
+        mistakes
+    }
+
+    /// The same for an input that is open already.
+    pub(crate) fn check_with(&self, clip: &Clip) -> Vec<Mistake> {
+        let mut mistakes = Vec::new();
+        for (index, entry) in self.layers.iter().enumerate().filter(|(_, entry)| entry.enabled) {
+            let place = format!("layer[{index}]");
+            match entry.target(clip) {
+                Ok(target) => mistakes.extend(entry.layer.check(&target).into_iter().map(|remark| {
+                    let mistake = self.mistake(&format!("{place}.{}", remark.path), remark.message);
+                    match remark.help {
+                        Some(help) => mistake.with_help(help),
+                        None => mistake,
+                    }
+                })),
+                Err(NoTarget::NoMeshes) => {
+                    mistakes.push(self.mistake(&place, "the input has no mesh for this layer to work on"));
+                }
+                Err(NoTarget::Unknown(name)) => {
+                    let known = clip.meshes.iter().map(|mesh| mesh.name.as_str());
+                    let mistake =
+                        self.mistake(&format!("{place}.mesh"), format!("there is no mesh `{name}`"));
+                    mistakes.push(mistake.with_help(suggest(&name, known)));
+                }
+            }
+        }
+        mistakes
+    }
+
+    /// The files and names under `[input]`.
+    fn check_input_names(&self) -> Vec<Mistake> {
+        let mut mistakes = Vec::new();
+        if let Some(name) = &self.input.sample
+            && samples::by_name(name).is_none()
+        {
+            mistakes.push(self.unknown_sample(name));
+        }
+        let paths = [
+            ("input.file", &self.input.file),
+            ("input.mesh", &self.input.mesh),
+            ("input.cache", &self.input.cache),
+        ];
+        for (place, path) in paths.iter().filter_map(|(place, path)| Some((*place, path.as_ref()?))) {
+            let full = self.folder.join(path);
+            let pattern = path.to_string_lossy().contains(['#', '%']);
+            if !pattern && !full.is_file() {
+                let mistake = self.mistake(place, format!("there is no file {}", full.display()));
+                mistakes.push(match alike(&full) {
+                    Some(name) => mistake.with_help(format!("did you mean `{name}`?")),
+                    None => mistake.with_help("paths are relative to the shot file"),
+                });
+            }
+        }
+        if let (Some(file), Some(wanted), true) = (&self.input.file, &self.input.clip, mistakes.is_empty())
+            && let Ok(description) = clip::describe(self.folder.join(file))
+            && !description.animations.iter().any(|animation| animation.name == *wanted)
+        {
+            let known = description.animations.iter().map(|animation| animation.name.as_str());
+            let mistake = self.mistake("input.clip", format!("the file has no animation `{wanted}`"));
+            mistakes.push(mistake.with_help(suggest(wanted, known)));
+        }
+        mistakes
+    }
+
+    fn check_outputs(&self) -> Vec<Mistake> {
+        let mut mistakes = Vec::new();
+        for (index, file) in self.output.files.iter().flatten().enumerate() {
+            let known = crate::output::Medium::of(file).is_some();
+            if !known {
+                let endings =
+                    Format::ALL.iter().map(|(_, ending)| *ending).filter(|&ending| ending != "gltf");
+                let endings: Vec<&str> = endings.chain(["webp", "png"]).collect();
+                let ending = file.extension().map(|e| e.to_string_lossy().into_owned()).unwrap_or_default();
+                let mistake = self.mistake(
+                    &format!("output.files[{index}]"),
+                    format!("files ending in `.{ending}` cannot be written"),
+                );
+                mistakes.push(mistake.with_help(suggest(&ending, endings)));
+            }
+        }
+        mistakes
+    }
+}
+
+/// Why a layer has nothing to work on.
+pub(crate) enum NoTarget {
+    NoMeshes,
+    Unknown(String),
+}
+
+impl LayerEntry {
+    /// The mesh of the clip that the layer works on.
+    pub(crate) fn target(&self, clip: &Clip) -> Result<Target, NoTarget> {
+        let mesh = match &self.mesh {
+            Some(name) => clip.mesh_index(name).ok_or_else(|| NoTarget::Unknown(name.clone()))?,
+            None => clip.meshes.iter().position(|mesh| self.layer.suits(mesh)).unwrap_or(0),
+        };
+        if clip.meshes.is_empty() {
+            return Err(NoTarget::NoMeshes);
+        }
+        Ok(Target { clip: clip.clone(), mesh })
+    }
+}
+
+/// The file in the same folder that is spelt most alike.
+fn alike(path: &Path) -> Option<String> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut names: Vec<String> = std::fs::read_dir(folder)
+        .ok()?
+        .flatten()
+        .filter(|entry| entry.path().is_file())
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    crate::mistake::nearest(&path.file_name()?.to_string_lossy(), &names).map(str::to_owned)
+}

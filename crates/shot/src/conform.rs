@@ -1,0 +1,336 @@
+//! Does a TOML document conform to a JSON Schema? Every departure with its place.
+//!
+//! The same schema that editors use decides here which keys exist, which type a value has and in which range it
+//! lies, for the file's own tables and for any layer's settings alike. The part of JSON Schema that schemars writes is
+//! understood: `properties`, `required`, `additionalProperties`, `items`, `enum`, `const`, `oneOf`, `anyOf`, `allOf`, `$ref`
+//! and bounds. Tables are closed: a key that is not listed is a mistake.
+
+use std::ops::Range;
+
+use serde_json::Value as Json;
+
+use crate::document::{Node, Value};
+use crate::mistake::{list, nearest, suggest};
+
+/// A departure from the schema.
+#[derive(Clone, Debug)]
+pub(crate) struct Finding {
+    pub(crate) span: Range<usize>,
+    pub(crate) message: String,
+    pub(crate) label: String,
+    pub(crate) help: Option<String>,
+}
+
+/// Everything about `node` that `schema` does not allow; `root` holds the definitions that references point to.
+pub(crate) fn conform(node: &Node, schema: &Json, root: &Json) -> Vec<Finding> {
+    let mut conform = Conform { root, findings: Vec::new() };
+    conform.node(node, "", schema);
+    conform.findings
+}
+
+struct Conform<'a> {
+    root: &'a Json,
+    findings: Vec<Finding>,
+}
+
+impl<'a> Conform<'a> {
+    fn node(&mut self, node: &Node, path: &str, schema: &'a Json) {
+        let schema = self.resolve(schema);
+        if let Value::Float(number) = node.value
+            && !number.is_finite()
+        {
+            self.find(&node.span, format!("{} is not a finite number", name(path)), "not finite", None);
+            return;
+        }
+        if let Some(parts) = schema["allOf"].as_array() {
+            parts.iter().for_each(|part| self.node(node, path, part));
+        }
+        if let Some(branches) = schema["oneOf"].as_array().or(schema["anyOf"].as_array()) {
+            self.choice(node, path, branches);
+        }
+        if !allows_type(schema, node) {
+            self.wrong_type(node, path, &type_names(schema));
+            return;
+        }
+        if let Some(words) = words(schema) {
+            self.word(node, path, &words);
+        }
+        match &node.value {
+            Value::Table(_) => self.table(node, path, schema),
+            Value::Array(items) => self.list(node, items, path, schema),
+            Value::Integer(number) => self.bounds(node, *number as f64, path, schema),
+            Value::Float(number) => self.bounds(node, *number, path, schema),
+            _ => {}
+        }
+    }
+
+    fn table(&mut self, node: &Node, path: &str, schema: &'a Json) {
+        let Some(properties) = schema["properties"].as_object() else {
+            if schema["additionalProperties"].is_object() {
+                for entry in node.entries() {
+                    self.node(&entry.node, &join(path, &entry.key), &schema["additionalProperties"]);
+                }
+            }
+            return;
+        };
+        for entry in node.entries() {
+            match properties.get(&entry.key) {
+                Some(property) => self.node(&entry.node, &join(path, &entry.key), property),
+                None => self.unknown_key(&entry.key, &entry.key_span, path, properties.keys()),
+            }
+        }
+        let required = schema["required"].as_array().into_iter().flatten().filter_map(Json::as_str);
+        for key in required.filter(|key| node.child(key).is_none()) {
+            // a misspelt key already has its own finding
+            let keys: Vec<&str> = node.entries().iter().map(|entry| entry.key.as_str()).collect();
+            let misspelt = nearest(key, &keys).is_some_and(|key| !properties.contains_key(key));
+            if !misspelt {
+                let about = properties[key]["description"].as_str().and_then(|text| text.lines().next());
+                let help = about.map(|about| format!("`{key}`: {about}"));
+                self.find(&node.span, format!("{} needs a `{key}`", name(path)), "missing here", help);
+            }
+        }
+    }
+
+    fn list(&mut self, node: &Node, items: &[Node], path: &str, schema: &'a Json) {
+        let count = items.len() as u64;
+        let (least, most) = (schema["minItems"].as_u64(), schema["maxItems"].as_u64());
+        if least.is_some_and(|least| count < least) || most.is_some_and(|most| count > most) {
+            let wanted = match (least, most) {
+                (Some(least), Some(most)) if least == most => format!("{least} values"),
+                (Some(least), None) => format!("at least {least} values"),
+                (None, Some(most)) => format!("at most {most} values"),
+                (least, most) => format!("{} to {} values", least.unwrap_or(0), most.unwrap_or(0)),
+            };
+            let message = format!("{} needs {wanted}, but has {count}", name(path));
+            self.find(&node.span, message, "these", None);
+        }
+        for (index, item) in items.iter().enumerate() {
+            let path = format!("{path}[{index}]");
+            // draft 7 tuples are a list of schemas under `items`
+            match &schema["items"] {
+                Json::Array(tuple) => {
+                    if let Some(schema) = tuple.get(index) {
+                        self.node(item, &path, schema);
+                    }
+                }
+                schema @ Json::Object(_) => self.node(item, &path, schema),
+                _ => {}
+            }
+        }
+    }
+
+    fn bounds(&mut self, node: &Node, number: f64, path: &str, schema: &'a Json) {
+        let checks: [(&str, &str, fn(f64, f64) -> bool); 4] = [
+            ("minimum", "at least", |x, bound| x >= bound),
+            ("exclusiveMinimum", "greater than", |x, bound| x > bound),
+            ("maximum", "at most", |x, bound| x <= bound),
+            ("exclusiveMaximum", "less than", |x, bound| x < bound),
+        ];
+        for (key, words, holds) in checks {
+            if let Some(bound) = schema[key].as_f64()
+                && !holds(number, bound)
+            {
+                let message = format!("{} must be {words} {bound}", name(path));
+                self.find(&node.span, message, "out of range", None);
+            }
+        }
+    }
+
+    /// A value that may be one of several things: report what is wrong with the one that was most likely meant.
+    fn choice(&mut self, node: &Node, path: &str, branches: &'a [Json]) {
+        let branches: Vec<&Json> = branches
+            .iter()
+            .map(|branch| self.resolve(branch))
+            .filter(|branch| branch["type"] != "null")
+            .collect();
+        if let Some(tag) = tag(&branches)
+            && matches!(node.value, Value::Table(_))
+        {
+            return self.tagged(node, path, tag, &branches);
+        }
+        let mut attempts: Vec<(usize, Vec<Finding>)> = Vec::new();
+        let fitting: Vec<&Json> =
+            branches.iter().copied().filter(|branch| allows_type(branch, node)).collect();
+        for branch in &fitting {
+            let mut attempt = Conform { root: self.root, findings: Vec::new() };
+            attempt.node(node, path, branch);
+            if attempt.findings.is_empty() {
+                return;
+            }
+            let known = node.entries().iter().filter(|entry| branch["properties"][&entry.key].is_object());
+            attempts.push((known.count(), attempt.findings));
+        }
+        let allowed: Vec<&str> = branches.iter().filter_map(|branch| words(branch)).flatten().collect();
+        if !allowed.is_empty() && matches!(node.value, Value::String(_)) {
+            return self.word(node, path, &allowed);
+        }
+        // the branch that knows most of the keys, and of those the one with the fewest complaints
+        let best = attempts.into_iter().max_by_key(|(known, findings)| (*known, usize::MAX - findings.len()));
+        match best {
+            None => {
+                let names: Vec<String> = branches.iter().flat_map(|branch| type_names(branch)).collect();
+                self.wrong_type(node, path, &names);
+            }
+            Some((0, _)) if !node.entries().is_empty() => {
+                let keys: Vec<&String> = fitting
+                    .iter()
+                    .filter_map(|branch| branch["properties"].as_object())
+                    .flat_map(|p| p.keys())
+                    .collect();
+                let entry = &node.entries()[0];
+                self.unknown_key(&entry.key, &entry.key_span, path, keys);
+            }
+            Some((_, findings)) => self.findings.extend(findings),
+        }
+    }
+
+    /// A table whose `tag` key says which of the branches it is: a layer and its `kind`.
+    fn tagged(&mut self, node: &Node, path: &str, tag: &str, branches: &[&'a Json]) {
+        let known = |branch: &&'a Json| branch["properties"][tag]["const"].as_str();
+        let Some(value) = node.child(tag) else {
+            let keys: Vec<&str> = node.entries().iter().map(|entry| entry.key.as_str()).collect();
+            let listed = list(&branches.iter().filter_map(known).collect::<Vec<_>>());
+            let help = match nearest(tag, &keys) {
+                Some(key) if branches.iter().all(|b| b["properties"][key].is_null()) => {
+                    format!("did you mean `{tag}` where it says `{key}`? It can be {listed}")
+                }
+                _ => format!("write `{tag} = …`; it can be {listed}"),
+            };
+            return self.find(
+                &node.span,
+                format!("{} needs a `{tag}`", name(path)),
+                "missing here",
+                Some(help),
+            );
+        };
+        let Some(word) = value.as_str() else {
+            return self.wrong_type(value, &join(path, tag), &[type_name("string").to_owned()]);
+        };
+        match branches.iter().find(|branch| known(branch) == Some(word)) {
+            Some(branch) => self.node(node, path, branch),
+            None => {
+                let help = suggest(word, branches.iter().filter_map(known));
+                self.find(&value.span, format!("there is no {tag} `{word}`"), "unknown", Some(help));
+            }
+        }
+    }
+
+    fn word(&mut self, node: &Node, path: &str, allowed: &[&str]) {
+        if let Some(word) = node.as_str()
+            && !allowed.contains(&word)
+        {
+            let help = Some(suggest(word, allowed.iter().copied()));
+            self.find(&node.span, format!("{} cannot be `{word}`", name(path)), "unknown", help);
+        }
+    }
+
+    fn unknown_key<'k>(
+        &mut self,
+        key: &str,
+        span: &Range<usize>,
+        path: &str,
+        allowed: impl IntoIterator<Item = &'k String>,
+    ) {
+        let place = if path.is_empty() { String::from("the shot file") } else { name(path) };
+        let allowed: Vec<&str> = allowed.into_iter().map(String::as_str).collect();
+        let help = Some(suggest(key, allowed.iter().copied()));
+        self.find(span, format!("{place} has no key `{key}`"), "unknown key", help);
+    }
+
+    fn wrong_type(&mut self, node: &Node, path: &str, wanted: &[String]) {
+        let found = match &node.value {
+            Value::String(_) => "text",
+            Value::Integer(_) | Value::Float(_) => "a number",
+            Value::Boolean(_) => "true or false",
+            Value::Datetime(_) => "a date",
+            Value::Array(_) => "a list",
+            Value::Table(_) => "a table",
+        };
+        let mut wanted = wanted.to_vec();
+        wanted.dedup();
+        let message = format!("{} must be {}, but is {found}", name(path), wanted.join(" or "));
+        let number = node.as_str().is_some_and(|text| text.trim().parse::<f64>().is_ok());
+        let help =
+            (number && wanted.iter().any(|w| w.contains("number"))).then(|| "remove the quotes".to_owned());
+        self.find(&node.span, message, "wrong type", help);
+    }
+
+    fn find(&mut self, span: &Range<usize>, message: String, label: &str, help: Option<String>) {
+        self.findings.push(Finding { span: span.clone(), message, label: label.to_owned(), help });
+    }
+
+    /// Follows references; a reference that leads nowhere or around in circles allows everything.
+    fn resolve(&self, mut schema: &'a Json) -> &'a Json {
+        for _ in 0..16 {
+            let Some(reference) = schema["$ref"].as_str() else { break };
+            match self.root.pointer(reference.trim_start_matches('#')) {
+                Some(target) => schema = target,
+                None => break,
+            }
+        }
+        schema
+    }
+}
+
+/// The key by which branches tell themselves apart: one that every branch fixes to a constant.
+fn tag<'a>(branches: &[&'a Json]) -> Option<&'a str> {
+    let properties = branches.first()?["properties"].as_object()?;
+    let fixed = |key: &str| branches.iter().all(|branch| branch["properties"][key]["const"].is_string());
+    properties.keys().map(String::as_str).find(|key| fixed(key))
+}
+
+/// The strings that a schema allows, if it is a list of strings.
+fn words(schema: &Json) -> Option<Vec<&str>> {
+    match (&schema["enum"], &schema["const"]) {
+        (Json::Array(values), _) => values.iter().map(Json::as_str).collect(),
+        (_, Json::String(value)) => Some(vec![value]),
+        _ => None,
+    }
+}
+
+fn types(schema: &Json) -> Vec<&str> {
+    match &schema["type"] {
+        Json::String(name) => vec![name],
+        Json::Array(names) => names.iter().filter_map(Json::as_str).collect(),
+        _ if words(schema).is_some() => vec!["string"],
+        _ => Vec::new(),
+    }
+}
+
+fn allows_type(schema: &Json, node: &Node) -> bool {
+    let types = types(schema);
+    let fits = |name: &&str| match &node.value {
+        Value::String(_) | Value::Datetime(_) => *name == "string",
+        Value::Integer(_) => *name == "integer" || *name == "number",
+        Value::Float(_) => *name == "number",
+        Value::Boolean(_) => *name == "boolean",
+        Value::Array(_) => *name == "array",
+        Value::Table(_) => *name == "object",
+    };
+    types.is_empty() || types.iter().any(|name| fits(name))
+}
+
+fn type_names(schema: &Json) -> Vec<String> {
+    types(schema).into_iter().filter(|&name| name != "null").map(|name| type_name(name).to_owned()).collect()
+}
+
+fn type_name(name: &str) -> &str {
+    match name {
+        "string" => "text in quotes",
+        "integer" => "a whole number",
+        "number" => "a number",
+        "boolean" => "`true` or `false`",
+        "array" => "a list in brackets",
+        "object" => "a table",
+        other => other,
+    }
+}
+
+fn name(path: &str) -> String {
+    if path.is_empty() { String::from("the shot") } else { format!("`{path}`") }
+}
+
+fn join(path: &str, key: &str) -> String {
+    if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
+}

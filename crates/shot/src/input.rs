@@ -1,0 +1,222 @@
+//! Opening a shot's input, and the key of what was opened.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clip::{Clip, Frame, Frames, ReadOptions};
+
+use crate::key::{Key, canonical};
+use crate::shot::{Input, Shot};
+use crate::{Error, FrameRange};
+
+/// The input as the lowest layer sees it.
+pub(crate) struct Opened {
+    pub(crate) clip: Clip,
+    pub(crate) key: Key,
+}
+
+impl Shot {
+    /// Opens the input: the file or the sample, with the frames that the shot uses.
+    pub fn open_input(&self) -> Result<Clip, Error> {
+        let clip = match (&self.input.file, &self.input.sample) {
+            (Some(file), _) => clip::read(self.folder.join(file), &self.read_options())?,
+            (None, Some(name)) => match samples::by_name(name) {
+                Some(sample) => (sample.make)(),
+                None => return Err(crate::mistake::Mistakes(vec![self.unknown_sample(name)]).into()),
+            },
+            (None, None) => {
+                let mistake = self.mistake("input", "the input needs a `file` or a `sample`");
+                return Err(crate::mistake::Mistakes(vec![mistake]).into());
+            }
+        };
+        match self.input.frames {
+            Some(range) => cropped(&clip, range),
+            None => Ok(clip),
+        }
+    }
+
+    pub(crate) fn unknown_sample(&self, name: &str) -> crate::Mistake {
+        self.mistake("input.sample", format!("there is no sample `{name}`"))
+            .with_help(crate::suggest(name, samples::all().iter().map(|sample| sample.name)))
+    }
+
+    pub(crate) fn read_options(&self) -> ReadOptions {
+        ReadOptions {
+            clip: self.input.clip.clone(),
+            frame_rate_hz: self.input.frame_rate,
+            unit_in_metres: self.input.unit,
+            mesh: self.input.mesh.as_ref().map(|mesh| self.folder.join(mesh)),
+            cache: self.input.cache.as_ref().map(|cache| self.folder.join(cache)),
+            ..ReadOptions::default()
+        }
+    }
+
+    pub(crate) fn open_input_with_key(&self) -> Result<Opened, Error> {
+        let clip = self.open_input()?;
+        let key = input_key(&self.input, &self.folder, &clip)?;
+        Ok(Opened { clip, key })
+    }
+}
+
+/// Equal keys promise equal input frames: what the shot says about the input, and every byte it is read from. The
+/// version of this program is in it too, because readers get better.
+fn input_key(input: &Input, folder: &Path, clip: &Clip) -> Result<Key, Error> {
+    let settings = canonical(&serde_json::to_value(input).unwrap_or_default());
+    let mut parts: Vec<Vec<u8>> = vec![
+        b"followthrough input".to_vec(),
+        env!("CARGO_PKG_VERSION").into(),
+        settings.into(),
+        clip.frame_rate_hz.to_le_bytes().to_vec(),
+    ];
+    match &input.file {
+        Some(file) => {
+            let mut files = files_of(&folder.join(file));
+            files.extend(input.mesh.iter().chain(&input.cache).map(|path| folder.join(path)));
+            for path in files {
+                parts.push(Key::of_file(&path)?.bytes().to_vec());
+            }
+        }
+        // a sample is code: what it makes is the only thing that tells whether it changed
+        None => parts.push(content_key(clip)?.bytes().to_vec()),
+    }
+    Ok(Key::of(&parts.iter().map(Vec::as_slice).collect::<Vec<_>>()))
+}
+
+/// The hash of everything that a layer can see of a clip.
+fn content_key(clip: &Clip) -> Result<Key, Error> {
+    let mut hasher = blake3::Hasher::new();
+    for mesh in &clip.meshes {
+        hasher.update(
+            format!("{:?}", (&mesh.name, &mesh.vertex_points, &mesh.faces, &mesh.uvs, &mesh.skin)).as_bytes(),
+        );
+        hasher.update(bytemuck::cast_slice(&mesh.rest_points));
+        for group in &mesh.groups {
+            hasher.update(group.name.as_bytes());
+            hasher.update(bytemuck::cast_slice(&group.weights));
+        }
+    }
+    hasher.update(format!("{:?}", clip.skeleton).as_bytes());
+    for index in 0..clip.frame_count() {
+        let frame = clip.frame(index)?;
+        for points in &frame.points {
+            hasher.update(bytemuck::cast_slice(points));
+        }
+        hasher.update(format!("{:?}", frame.pose).as_bytes());
+    }
+    Ok(Key::of(&[hasher.finalize().as_bytes()]))
+}
+
+/// The files that a path stands for: itself, the buffers beside a .gltf, the members of a numbered sequence, the
+/// .obj under a point cache.
+fn files_of(path: &Path) -> Vec<PathBuf> {
+    let extension = path.extension().map(|e| e.to_string_lossy().to_lowercase()).unwrap_or_default();
+    let mut files = Vec::new();
+    if path.is_file() {
+        files.push(path.to_owned());
+    }
+    match extension.as_str() {
+        "gltf" => {
+            let json: serde_json::Value = std::fs::read(path)
+                .ok()
+                .and_then(|bytes| serde_json::from_slice(&bytes).ok())
+                .unwrap_or_default();
+            let uris =
+                json["buffers"].as_array().into_iter().flatten().filter_map(|buffer| buffer["uri"].as_str());
+            let beside = |uri: &str| path.with_file_name(uri.replace("%20", " "));
+            files.extend(
+                uris.filter(|uri| !uri.starts_with("data:")).map(beside).filter(|path| path.is_file()),
+            );
+        }
+        "pc2" | "mdd" => files.extend(Some(path.with_extension("obj")).filter(|path| path.is_file())),
+        "obj" => files.extend(sequence_of(path)),
+        _ => {}
+    }
+    files
+}
+
+/// Files in the same folder whose names differ from this one only in their digits (or in what a pattern leaves open).
+fn sequence_of(path: &Path) -> Vec<PathBuf> {
+    let shape = |name: &str| -> String {
+        let name = name.replace("%d", "#");
+        let mut shape = String::new();
+        for c in name.chars().filter(|c| *c != '%') {
+            let c = if c.is_ascii_digit() { '#' } else { c };
+            if c != '#' || !shape.ends_with('#') {
+                shape.push(c);
+            }
+        }
+        shape.replace("#d", "#")
+    };
+    let Some(name) = path.file_name().map(|name| name.to_string_lossy().into_owned()) else {
+        return Vec::new();
+    };
+    let wanted = shape(&name);
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut files: Vec<PathBuf> = entries
+        .filter(|entry| {
+            let other = entry.file_name().to_string_lossy().into_owned();
+            other != name && shape(&other) == wanted
+        })
+        .map(|entry| entry.path())
+        .collect();
+    files.sort();
+    files
+}
+
+/// The clip from the first to the last frame of a range.
+pub(crate) fn cropped(clip: &Clip, range: FrameRange) -> Result<Clip, Error> {
+    let count = clip.frame_count();
+    if range.last >= count {
+        return Err(Error::NoSuchFrames { first: range.first, last: range.last, count });
+    }
+    Ok(clip.with_frames(Arc::new(Cropped { frames: clip.frames().clone(), range })))
+}
+
+struct Cropped {
+    frames: Arc<dyn Frames>,
+    range: FrameRange,
+}
+
+impl Frames for Cropped {
+    fn count(&self) -> usize {
+        self.range.last + 1 - self.range.first
+    }
+
+    fn read(&self, index: usize) -> clip::Result<Frame> {
+        if index >= self.count() {
+            return Err(clip::Error::NoSuchFrame { index, count: self.count() });
+        }
+        self.frames.read(self.range.first + index)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_of_a_sequence_are_found() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["flag.0001.obj", "flag.0002.obj", "flag.0010.obj", "other.0001.obj", "flag.obj"] {
+            std::fs::write(folder.path().join(name), name).unwrap();
+        }
+        for asked in ["flag.0001.obj", "flag.####.obj", "flag.%04d.obj"] {
+            let files = files_of(&folder.path().join(asked));
+            assert_eq!(files.len(), 3, "{asked}: {files:?}");
+        }
+        assert_eq!(files_of(&folder.path().join("flag.obj")).len(), 1);
+    }
+
+    #[test]
+    fn a_sample_opens_and_its_key_depends_on_its_frames() {
+        let open = |text: &str| Shot::parse(text).unwrap().open_input_with_key().unwrap();
+        let whole = open("[input]\nsample = \"flag\"\n");
+        let part = open("[input]\nsample = \"flag\"\nframes = \"2-4\"\n");
+        assert_eq!(part.clip.frame_count(), 3);
+        assert_eq!(part.clip.frame(0).unwrap(), whole.clip.frame(2).unwrap());
+        assert!(part.clip.frame(3).is_err());
+        assert_ne!(whole.key, part.key);
+        assert_eq!(whole.key, open("[input]\nsample = \"flag\"\n").key);
+    }
+}

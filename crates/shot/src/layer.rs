@@ -1,0 +1,204 @@
+//! What a layer is: a value from the shot file that turns an input into a simulation.
+//!
+//! To add a layer, write one file in `layer/` with a settings type (serde, schemars and [`Settings`]), implement
+//! [`Layer`] for it and a [`Simulation`], and add one line to [`Registry::standard`](crate::Registry::standard).
+
+mod smooth;
+
+use std::fmt;
+
+use clip::{Clip, Frame, Mesh};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+pub use smooth::Smooth;
+
+/// A layer's settings, complete: every dial is in it, its seed included, so that equal values on equal inputs give
+/// equal bytes.
+pub trait Layer: Send + Sync {
+    /// What the shot file says wrong about this input: groups, joints and the like that do not exist.
+    fn check(&self, _input: &Target) -> Vec<Remark> {
+        Vec::new()
+    }
+
+    /// Whether the layer could work on this mesh. Where the shot file names no mesh, the first suitable one is taken.
+    fn suits(&self, _mesh: &Mesh) -> bool {
+        true
+    }
+
+    /// How many frames after frame `i` of the input are read to make frame `i`.
+    fn look_ahead(&self, _input: &Target) -> usize {
+        0
+    }
+
+    /// All precomputation: after this, frames can be asked for.
+    fn prepare(&self, input: &Target) -> Result<Box<dyn Simulation>, Failure>;
+}
+
+/// A prepared layer that makes frames one after the other. It owns its state and knows nothing of files, bars or threads.
+pub trait Simulation: Send {
+    /// Advances to frame `index` and returns it. Called in order, from 0 or from the frame after a restored checkpoint.
+    fn frame(&mut self, index: usize) -> Result<FrameResult, Failure>;
+
+    /// The exact state after the last frame: what `restore` needs to go on as if nothing had happened, to the bit.
+    fn checkpoint(&self) -> Vec<u8>;
+
+    /// Takes up a state that `checkpoint` gave.
+    fn restore(&mut self, checkpoint: &[u8]) -> Result<(), Failure>;
+
+    /// What the report should tell, as pairs of name and text: solver, unknowns, memory.
+    fn notes(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
+}
+
+/// A type of settings that the shot file can name.
+pub trait Settings: Layer + Serialize + DeserializeOwned + JsonSchema + 'static {
+    /// What stands behind `kind =`.
+    const KIND: &'static str;
+    /// One line for menus and editors.
+    const SUMMARY: &'static str;
+    /// Count this up when the same settings begin to give other frames: old bakes are then baked again.
+    const VERSION: u32;
+}
+
+/// What a layer works on: a clip, and which of its meshes.
+#[derive(Clone)]
+pub struct Target {
+    /// The layer's input: the file, or the baked result of the layer below.
+    pub clip: Clip,
+    /// Which mesh; always within the clip's meshes.
+    pub mesh: usize,
+}
+
+impl Target {
+    /// The static part of the mesh.
+    pub fn mesh(&self) -> &Mesh {
+        &self.clip.meshes[self.mesh]
+    }
+
+    /// The mesh's points in frame `index` of the input.
+    pub fn points(&self, index: usize) -> Result<Vec<[f32; 3]>, clip::Error> {
+        Ok(self.clip.frame(index)?.points.swap_remove(self.mesh))
+    }
+
+    /// Frame `index` of the input with the mesh's points replaced and everything else untouched.
+    pub fn with_points(&self, index: usize, points: Vec<[f32; 3]>) -> Result<Frame, clip::Error> {
+        let mut frame = self.clip.frame(index)?;
+        frame.points[self.mesh] = points;
+        Ok(frame)
+    }
+}
+
+/// One frame of a simulation and what is worth knowing about it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FrameResult {
+    /// The whole frame, what the layer does not touch included.
+    pub frame: Frame,
+    /// Numbers for the report.
+    pub figures: Figures,
+    /// Sentences for the report.
+    pub warnings: Vec<String>,
+}
+
+impl From<Frame> for FrameResult {
+    fn from(frame: Frame) -> Self {
+        Self { frame, ..Self::default() }
+    }
+}
+
+/// Named numbers of one frame. A name `strain/max` puts the number into the plot `strain` as the line `max`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Figures(pub Vec<Figure>);
+
+/// A named number with its unit.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Figure {
+    /// `plot` or `plot/line`.
+    pub name: String,
+    /// `J`, `m`, `%`; empty for counts.
+    pub unit: String,
+    /// The number.
+    pub value: f64,
+}
+
+impl Figures {
+    /// Adds a number.
+    pub fn add(&mut self, name: impl Into<String>, unit: impl Into<String>, value: f64) {
+        self.0.push(Figure { name: name.into(), unit: unit.into(), value });
+    }
+
+    /// The number of this name.
+    pub fn get(&self, name: &str) -> Option<f64> {
+        self.0.iter().find(|figure| figure.name == name).map(|figure| figure.value)
+    }
+}
+
+/// Something the shot file says that does not fit the input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remark {
+    /// Where in the layer's settings: `follow.group`.
+    pub path: String,
+    /// What is wrong.
+    pub message: String,
+    /// What to write instead.
+    pub help: Option<String>,
+}
+
+impl Remark {
+    /// A name that the input does not have: "there is no group `hoits`; did you mean `hoist`?".
+    pub fn unknown<'a>(
+        path: impl Into<String>,
+        what: &str,
+        name: &str,
+        known: impl IntoIterator<Item = &'a str>,
+    ) -> Self {
+        let help = Some(crate::suggest(name, known));
+        Self { path: path.into(), message: format!("there is no {what} `{name}`"), help }
+    }
+}
+
+/// Why a layer could not go on. The driver adds the layer's name and the frame.
+#[derive(Debug)]
+pub struct Failure {
+    source: Box<dyn std::error::Error + Send + Sync>,
+    help: Option<String>,
+}
+
+impl Failure {
+    /// From an error or a sentence.
+    pub fn new(source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self { source: source.into(), help: None }
+    }
+
+    /// Names the dial to turn.
+    #[must_use]
+    pub fn with_help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// The dial to turn.
+    pub fn remedy(&self) -> Option<&str> {
+        self.help.as_deref()
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.source.fmt(f)
+    }
+}
+
+impl std::error::Error for Failure {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.source.source()
+    }
+}
+
+impl From<clip::Error> for Failure {
+    fn from(error: clip::Error) -> Self {
+        Self::new(error)
+    }
+}

@@ -1,0 +1,201 @@
+//! A mistake in a shot file: what, where, and what to write instead.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use miette::{Diagnostic, LabeledSpan, SourceCode};
+
+/// A text and what people call it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Source {
+    pub(crate) name: String,
+    pub(crate) text: Arc<str>,
+}
+
+/// One mistake, with its place in the shot file; miette draws the line and underlines it.
+#[derive(Clone, Debug)]
+pub struct Mistake {
+    message: String,
+    label: String,
+    help: Option<String>,
+    span: Range<usize>,
+    source: Source,
+    named: miette::NamedSource<Arc<str>>,
+}
+
+impl Mistake {
+    pub(crate) fn new(source: &Source, span: Range<usize>, message: impl Into<String>) -> Self {
+        let end = source.text.len();
+        let span = span.start.min(end)..span.end.min(end);
+        Self {
+            message: message.into(),
+            label: String::from("here"),
+            help: None,
+            span,
+            source: source.clone(),
+            named: miette::NamedSource::new(&source.name, source.text.clone()).with_language("toml"),
+        }
+    }
+
+    /// What the underlining says.
+    pub(crate) fn labelled(mut self, label: impl Into<String>) -> Self {
+        self.label = label.into();
+        self
+    }
+
+    /// What to do about it.
+    pub(crate) fn with_help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// What is wrong, in one sentence.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// What to write instead, where we know it.
+    pub fn remedy(&self) -> Option<&str> {
+        self.help.as_deref()
+    }
+
+    /// The name of the file or text.
+    pub fn file(&self) -> &str {
+        &self.source.name
+    }
+
+    /// The line, counted from 1.
+    pub fn line(&self) -> usize {
+        self.before().matches('\n').count() + 1
+    }
+
+    /// The column in characters, counted from 1.
+    pub fn column(&self) -> usize {
+        self.before().chars().rev().take_while(|&c| c != '\n').count() + 1
+    }
+
+    /// The underlined text.
+    pub fn excerpt(&self) -> &str {
+        self.source.text.get(self.span.clone()).unwrap_or("")
+    }
+
+    fn before(&self) -> &str {
+        self.source.text.get(..self.span.start).unwrap_or("")
+    }
+}
+
+impl fmt::Display for Mistake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Mistake {}
+
+impl Diagnostic for Mistake {
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        self.help.as_ref().map(|help| Box::new(help) as Box<dyn fmt::Display>)
+    }
+
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        Some(&self.named)
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        let label = LabeledSpan::new_with_span(Some(self.label.clone()), self.span.clone());
+        Some(Box::new(std::iter::once(label)))
+    }
+}
+
+/// Every mistake that was found in one shot file.
+#[derive(Clone, Debug)]
+pub struct Mistakes(pub Vec<Mistake>);
+
+impl fmt::Display for Mistakes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let file = self.0.first().map_or("the shot", Mistake::file);
+        match self.0.len() {
+            1 => write!(f, "there is a mistake in {file}"),
+            count => write!(f, "there are {count} mistakes in {file}"),
+        }
+    }
+}
+
+impl std::error::Error for Mistakes {}
+
+impl Diagnostic for Mistakes {
+    fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn Diagnostic> + 'a>> {
+        Some(Box::new(self.0.iter().map(|mistake| mistake as &dyn Diagnostic)))
+    }
+}
+
+/// "did you mean `cotton`? It can be `silk`, `cotton` or `denim`": help for a word that is not in a list.
+pub fn suggest<'a>(word: &str, allowed: impl IntoIterator<Item = &'a str>) -> String {
+    let allowed: Vec<&str> = allowed.into_iter().collect();
+    match (nearest(word, &allowed), allowed.as_slice()) {
+        (_, []) => String::from("there are none to choose from"),
+        (Some(best), _) if allowed.len() > 1 => {
+            format!("did you mean `{best}`? There are {}", list(&allowed))
+        }
+        (Some(best), _) => format!("did you mean `{best}`?"),
+        (None, [only]) => format!("there is only `{only}`"),
+        (None, _) => format!("there are {}", list(&allowed)),
+    }
+}
+
+/// The allowed word that is spelt most alike, if any is alike at all.
+pub(crate) fn nearest<'a>(word: &str, allowed: &[&'a str]) -> Option<&'a str> {
+    let word = word.to_lowercase();
+    allowed
+        .iter()
+        .map(|&candidate| {
+            let lower = candidate.to_lowercase();
+            let mut likeness = strsim::normalized_damerau_levenshtein(&word, &lower);
+            // "cloth" for "flag cloth", "wind" for "wind_speed": one inside the other is alike too
+            if word.len() >= 3 && (lower.contains(&word) || word.contains(&lower)) && lower.len() >= 3 {
+                likeness = likeness.max(0.6);
+            }
+            (likeness, candidate)
+        })
+        .filter(|&(likeness, _)| likeness >= 0.5)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, candidate)| candidate)
+}
+
+/// "`a`, `b` and `c`".
+pub(crate) fn list(words: &[&str]) -> String {
+    /// More than these help nobody.
+    const MOST: usize = 24;
+    let quoted: Vec<String> = words.iter().take(MOST).map(|word| format!("`{word}`")).collect();
+    match (quoted.as_slice(), words.len() > MOST) {
+        ([], _) => String::from("none"),
+        ([one], _) => one.clone(),
+        (_, true) => format!("{} and {} more", quoted.join(", "), words.len() - MOST),
+        ([rest @ .., last], _) => format!("{} and {last}", rest.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn suggestions_know_the_nearest_word() {
+        assert_eq!(
+            suggest("coton", ["silk", "cotton"]),
+            "did you mean `cotton`? There are `silk` and `cotton`"
+        );
+        assert_eq!(suggest("xyz", ["silk", "cotton"]), "there are `silk` and `cotton`");
+        assert_eq!(suggest("Hoist", ["hoist"]), "did you mean `hoist`?");
+        assert_eq!(suggest("a", []), "there are none to choose from");
+    }
+
+    #[test]
+    fn lines_and_columns_count_characters_from_one() {
+        let source = Source { name: "t".into(), text: "a = 1\nß = 2\n".into() };
+        let start = source.text.find('2').unwrap();
+        let mistake = Mistake::new(&source, start..start + 1, "no");
+        assert_eq!((mistake.line(), mistake.column(), mistake.excerpt()), (2, 5, "2"));
+    }
+}

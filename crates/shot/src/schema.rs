@@ -1,0 +1,123 @@
+//! The JSON Schema of a shot file, for editors and for [`conform`](crate::conform).
+//!
+//! It is put together from the types that serde reads: the file's own tables and, for every kind of layer, the keys
+//! that all layers share and the kind's settings. The doc comments of the fields are what an editor shows.
+
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value as Json, json};
+
+use crate::Registry;
+use crate::shot::{Input, Output};
+
+/// What every layer can say beside its own settings.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct Common {
+    /// Which layer this is.
+    pub(crate) kind: String,
+    /// What you call it; names the layer in reports, in `--set` and in the bake folder. Default: its kind.
+    pub(crate) name: Option<String>,
+    /// The mesh it works on. Default: the first one that has what the layer asks for.
+    pub(crate) mesh: Option<String>,
+    /// Whether it takes part at all. A layer that does not passes its input on, bit for bit.
+    #[serde(default = "default_enabled")]
+    pub(crate) enabled: bool,
+    /// How much of the layer's result is used: 0 gives the input, bit for bit, 1 the result. Changing it bakes nothing again
+    /// in the layer itself.
+    #[serde(default = "default_strength")]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub(crate) strength: f64,
+}
+
+fn default_enabled() -> bool {
+    true
+}
+
+fn default_strength() -> f64 {
+    1.0
+}
+
+/// The keys of [`Common`].
+pub(crate) const COMMON_KEYS: [&str; 5] = ["kind", "name", "mesh", "enabled", "strength"];
+
+/// The JSON Schema (draft 7) of shot files with the layers that come with followthrough.
+///
+/// ```
+/// let schema = shot::schema();
+/// assert_eq!(schema["properties"]["input"]["type"], "object");
+/// ```
+pub fn schema() -> Json {
+    schema_of(&Registry::standard())
+}
+
+/// The JSON Schema of shot files with the layers of a registry.
+pub fn schema_of(registry: &Registry) -> Json {
+    let mut generator = SchemaSettings::draft07().into_generator();
+    let input = Json::from(Input::json_schema(&mut generator));
+    let output = Json::from(Output::json_schema(&mut generator));
+    let common = Json::from(Common::json_schema(&mut generator));
+    let layers: Vec<Json> = registry
+        .kinds()
+        .iter()
+        .map(|kind| {
+            let mut layer = Json::from((kind.schema)(&mut generator));
+            add_common(&mut layer, &common);
+            layer["title"] = kind.name.into();
+            layer["properties"]["kind"] =
+                json!({ "const": kind.name, "description": format!("{}: {}.", kind.name, kind.summary) });
+            layer
+        })
+        .collect();
+    let mut schema = json!({
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "title": "followthrough shot",
+        "description": "An animation, the layers of physics that are put on it, and the files that come out.",
+        "type": "object",
+        "required": ["input"],
+        "properties": {
+            "input": input,
+            "layer": {
+                "description": "The layers, from the lowest to the highest; each works on the result of the one before.",
+                "type": "array",
+                "items": { "oneOf": layers },
+            },
+            "output": output,
+        },
+        "definitions": generator.take_definitions(true),
+    });
+    close(&mut schema);
+    schema
+}
+
+/// Adds the keys that all layers share to a kind's own; where both have one, the kind's description wins.
+fn add_common(layer: &mut Json, common: &Json) {
+    if !layer["properties"].is_object() {
+        layer["properties"] = json!({});
+    }
+    layer["type"] = "object".into();
+    for key in COMMON_KEYS {
+        if layer["properties"][key].is_null() {
+            layer["properties"][key] = common["properties"][key].clone();
+        }
+    }
+    let mut required = layer["required"].as_array().cloned().unwrap_or_default();
+    required.push("kind".into());
+    layer["required"] = required.into();
+}
+
+/// Tables allow the keys that are listed and no others; said in the schema, so that editors agree with us.
+fn close(schema: &mut Json) {
+    match schema {
+        Json::Object(map) => {
+            if map.get("properties").is_some_and(Json::is_object)
+                && map.get("type").is_some_and(|t| t == "object")
+            {
+                map.insert("additionalProperties".into(), false.into());
+            }
+            map.values_mut().for_each(close);
+        }
+        Json::Array(items) => items.iter_mut().for_each(close),
+        _ => {}
+    }
+}

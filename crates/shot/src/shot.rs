@@ -1,0 +1,329 @@
+//! The shot file: an input, a stack of layers, outputs.
+
+use std::path::{Path, PathBuf};
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::document::{Document, Node};
+use crate::layer::Layer;
+use crate::mistake::{Mistake, Mistakes};
+use crate::schema::{COMMON_KEYS, Common};
+use crate::{Error, FrameRange, Registry, conform, overrides, schema_of};
+
+/// A shot as its file says it, checked as far as that goes without opening the input.
+pub struct Shot {
+    /// What people call it: the file's name without its ending.
+    pub name: String,
+    /// Where the animation comes from.
+    pub input: Input,
+    /// From the lowest to the highest.
+    pub layers: Vec<LayerEntry>,
+    /// What comes out.
+    pub output: Output,
+    /// Relative paths start here: the shot file's folder.
+    pub folder: PathBuf,
+    pub(crate) document: Document,
+}
+
+/// One layer of a shot.
+pub struct LayerEntry {
+    /// What the artist calls it; unique in the shot.
+    pub name: String,
+    /// Its kind.
+    pub kind: &'static str,
+    /// Counts up when equal settings begin to give other frames.
+    pub version: u32,
+    /// The mesh it works on; `None`: the first suitable one.
+    pub mesh: Option<String>,
+    /// Whether it takes part.
+    pub enabled: bool,
+    /// How much of its result is used, in [0, 1].
+    pub strength: f64,
+    /// The layer itself.
+    pub layer: Box<dyn Layer>,
+    /// Its settings with every default filled in.
+    pub settings: serde_json::Value,
+}
+
+impl LayerEntry {
+    /// Whether the layer changes anything at all.
+    pub fn is_active(&self) -> bool {
+        self.enabled && self.strength > 0.0
+    }
+}
+
+/// Where the animation comes from: a file, or a sample that comes with followthrough.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Input {
+    /// The animation file (.glb, .gltf, .obj, .pc2, .mdd, .bvh), relative to the shot file. A pattern such as `flag.####.obj` names a
+    /// numbered sequence.
+    pub file: Option<PathBuf>,
+    /// The name of a sample that comes with followthrough, instead of a file: `flag`, `curtain` and others.
+    pub sample: Option<String>,
+    /// The animation to take from a file that holds several. Default: the first.
+    pub clip: Option<String>,
+    /// Frames per second: the rate at which glTF is sampled, and the speed at which the frames of an OBJ sequence, PC2 or MDD follow
+    /// each other. Default: what the file says, or 24.
+    #[schemars(extend("exclusiveMinimum" = 0.0, "maximum" = 100_000.0))]
+    pub frame_rate: Option<f64>,
+    /// The part of the animation to use, first and last frame counted from 0: `"0-100"`. Everything before and after does not exist for
+    /// the layers. Default: all of it.
+    #[schemars(with = "Option<String>")]
+    pub frames: Option<FrameRange>,
+    /// How long one unit of the file is, in metres: 0.01 for a file in centimetres. Default: 1.
+    #[schemars(extend("exclusiveMinimum" = 0.0))]
+    pub unit: Option<f64>,
+    /// The OBJ whose points a .pc2 or .mdd file moves. Default: the one beside it with the same name.
+    pub mesh: Option<PathBuf>,
+    /// The .pc2 or .mdd file that moves an .obj file.
+    pub cache: Option<PathBuf>,
+}
+
+/// What comes out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Output {
+    /// The folder for the files, the report and the bake, relative to the shot file. Default: a folder beside the shot file with its name.
+    pub folder: Option<PathBuf>,
+    /// The files to write: .glb, .obj (a numbered sequence), .pc2, .mdd or .bvh for animations, .webp for a short film, .png for a
+    /// contact sheet. Default: a .glb with the shot's name.
+    pub files: Option<Vec<PathBuf>>,
+    /// The number that the first frame has in the files.
+    pub start_frame: Option<u32>,
+    /// Whether to write report.html and report.json.
+    pub report: bool,
+}
+
+impl Default for Output {
+    fn default() -> Self {
+        Self { folder: None, files: None, start_frame: None, report: true }
+    }
+}
+
+impl Shot {
+    /// Reads a shot file; all mistakes in it at once.
+    pub fn read(path: impl AsRef<Path>) -> Result<Self, Error> {
+        Reader::default().read(path)
+    }
+
+    /// Reads a shot from a text. Relative paths start at the current folder.
+    pub fn parse(text: &str) -> Result<Self, Error> {
+        Reader::default().parse("shot", text, Path::new(""))
+    }
+
+    /// The text of the shot, values given with `--set` included.
+    pub fn text(&self) -> &str {
+        &self.document.source.text
+    }
+
+    /// The folder that a bake without `--out` writes to.
+    pub fn default_out(&self) -> PathBuf {
+        self.folder.join(self.output.folder.clone().unwrap_or_else(|| PathBuf::from(&self.name)))
+    }
+
+    /// A mistake at a dotted path of the file.
+    pub(crate) fn mistake(&self, path: &str, message: impl Into<String>) -> Mistake {
+        Mistake::new(&self.document.source, self.document.nearest(path).span.clone(), message)
+    }
+}
+
+/// Reads shots, with values set from outside and with layers of your own.
+#[derive(Clone, Default)]
+pub struct Reader {
+    registry: Registry,
+    overrides: Vec<String>,
+}
+
+impl Reader {
+    /// Knows the layers of this registry.
+    pub fn new(registry: Registry) -> Self {
+        Self { registry, overrides: Vec::new() }
+    }
+
+    /// Sets a value over what the file says: `layer.flag.material=silk`, `layer[0].wind.speed=5`.
+    #[must_use]
+    pub fn set(mut self, setting: impl Into<String>) -> Self {
+        self.overrides.push(setting.into());
+        self
+    }
+
+    /// Reads a shot file.
+    pub fn read(&self, path: impl AsRef<Path>) -> Result<Shot, Error> {
+        let path = path.as_ref();
+        let text = std::fs::read_to_string(path).map_err(Error::io(path))?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        self.parse(&path.to_string_lossy(), &text, folder)
+    }
+
+    /// Reads a shot from a text that is called `name`; relative paths start at `folder`.
+    pub fn parse(&self, name: &str, text: &str, folder: &Path) -> Result<Shot, Error> {
+        let mut title = name.to_owned();
+        let mut text = text.to_owned();
+        if !self.overrides.is_empty() {
+            // syntax errors of the file itself first, in its own words
+            Document::parse(name, &text).map_err(Mistakes)?;
+            text = overrides::apply(&text, &self.overrides)?;
+            title = format!("{name} with --set");
+        }
+        let document = Document::parse(&title, &text).map_err(Mistakes)?;
+        let schema = schema_of(&self.registry);
+        let findings = conform::conform(&document.root, &schema, &schema);
+        let mut mistakes: Vec<Mistake> = findings
+            .into_iter()
+            .map(|finding| {
+                let mistake =
+                    Mistake::new(&document.source, finding.span, finding.message).labelled(finding.label);
+                match finding.help {
+                    Some(help) => mistake.with_help(help),
+                    None => mistake,
+                }
+            })
+            .collect();
+        // what only the whole file can tell is looked for only where each value by itself is right
+        let input = read_table::<Input>(&document, "input", &mut mistakes);
+        let output = read_table::<Output>(&document, "output", &mut mistakes);
+        let layers = match mistakes.is_empty() {
+            true => self.layers(&document, &mut mistakes),
+            false => Vec::new(),
+        };
+        match (input, output) {
+            (Some(input), Some(output)) if mistakes.is_empty() => {
+                check_source(&document, &input, &mut mistakes);
+                if !mistakes.is_empty() {
+                    return Err(Mistakes(mistakes).into());
+                }
+                let name =
+                    Path::new(name).file_stem().map_or("shot".into(), |s| s.to_string_lossy().into_owned());
+                Ok(Shot { name, input, layers, output, folder: folder.to_owned(), document })
+            }
+            _ => Err(Mistakes(mistakes).into()),
+        }
+    }
+
+    fn layers(&self, document: &Document, mistakes: &mut Vec<Mistake>) -> Vec<LayerEntry> {
+        let mut layers: Vec<LayerEntry> = Vec::new();
+        for (index, node) in document.nearest("layer").items().iter().enumerate() {
+            let path = format!("layer[{index}]");
+            let (common, settings) = split(node);
+            let common: Common = match serde_json::from_value(common) {
+                Ok(common) => common,
+                Err(error) => {
+                    mistakes.push(Mistake::new(&document.source, node.span.clone(), error.to_string()));
+                    continue;
+                }
+            };
+            let Some(kind) = self.registry.kind(&common.kind) else { continue };
+            let read = match (kind.read)(settings) {
+                Ok(read) => read,
+                Err(error) => {
+                    mistakes.push(serde_mistake(document, &path, &error));
+                    continue;
+                }
+            };
+            let taken = |name: &str| layers.iter().any(|layer| layer.name == name);
+            let name = match common.name {
+                Some(name) if taken(&name) => {
+                    let mistake = Mistake::new(
+                        &document.source,
+                        document.nearest(&format!("{path}.name")).span.clone(),
+                        format!("two layers are called `{name}`"),
+                    );
+                    mistakes
+                        .push(mistake.labelled("the second one").with_help("give each layer its own name"));
+                    continue;
+                }
+                Some(name) => name,
+                None if !taken(kind.name) => kind.name.to_owned(),
+                // an unnamed second layer of its kind: the lowest number that is free
+                None => {
+                    (2..).map(|n| format!("{}-{n}", kind.name)).find(|name| !taken(name)).unwrap_or_default()
+                }
+            };
+            layers.push(LayerEntry {
+                name,
+                kind: kind.name,
+                version: kind.version,
+                mesh: common.mesh,
+                enabled: common.enabled,
+                strength: common.strength,
+                layer: read.layer,
+                settings: read.settings,
+            });
+        }
+        layers
+    }
+}
+
+/// A top-level table by serde; an absent one is its default.
+fn read_table<T: DeserializeOwned>(document: &Document, key: &str, mistakes: &mut Vec<Mistake>) -> Option<T> {
+    let json = document.root.child(key).map_or_else(|| serde_json::json!({}), Node::to_json);
+    match serde_path_to_error::deserialize(json) {
+        Ok(value) => Some(value),
+        Err(error) => {
+            // the schema check has said it already, better
+            if mistakes.is_empty() {
+                mistakes.push(serde_mistake(document, key, &error));
+            }
+            None
+        }
+    }
+}
+
+fn serde_mistake(
+    document: &Document,
+    table: &str,
+    error: &serde_path_to_error::Error<serde_json::Error>,
+) -> Mistake {
+    let path = error.path().to_string();
+    let path = if path == "." { table.to_owned() } else { format!("{table}.{path}") };
+    let message = format!("`{path}`: {}", error.inner());
+    Mistake::new(&document.source, document.nearest(&path).span.clone(), message)
+}
+
+/// Exactly one source must be named, and what is said about it must concern it.
+fn check_source(document: &Document, input: &Input, mistakes: &mut Vec<Mistake>) {
+    let mut say = |path: &str, message: &str, help: &str| {
+        let span = document.nearest(path).span.clone();
+        mistakes.push(Mistake::new(&document.source, span, message).with_help(help));
+    };
+    match (&input.file, &input.sample) {
+        (None, None) => {
+            say(
+                "input",
+                "the input needs a `file` or a `sample`",
+                "write `file = \"….glb\"` or `sample = \"flag\"`",
+            );
+        }
+        (Some(_), Some(_)) => {
+            say("input.sample", "the input has both a `file` and a `sample`", "keep one of the two");
+        }
+        (None, Some(_)) => {
+            let about_files = [
+                ("clip", input.clip.is_some()),
+                ("frame_rate", input.frame_rate.is_some()),
+                ("unit", input.unit.is_some()),
+                ("mesh", input.mesh.is_some()),
+                ("cache", input.cache.is_some()),
+            ];
+            for (key, _) in about_files.iter().filter(|(_, given)| *given) {
+                let message = format!("`{key}` is about files, but the input is a sample");
+                say(&format!("input.{key}"), &message, "remove it");
+            }
+        }
+        (Some(_), None) => {}
+    }
+}
+
+/// A layer's table in two: what all layers share, and the settings of its kind.
+fn split(node: &Node) -> (serde_json::Value, serde_json::Value) {
+    let mut common = serde_json::Map::new();
+    let mut settings = serde_json::Map::new();
+    for entry in node.entries() {
+        let part = if COMMON_KEYS.contains(&entry.key.as_str()) { &mut common } else { &mut settings };
+        part.insert(entry.key.clone(), entry.node.to_json());
+    }
+    (common.into(), settings.into())
+}

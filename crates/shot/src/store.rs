@@ -1,0 +1,211 @@
+//! Baked frames on disk: one small file per frame, whole or not there.
+//!
+//! A layer's store is a folder named after the layer and its key:
+//!
+//! ```text
+//! .bake/flag-0123456789abcdef/
+//!     frame-00042.bin        points, pose and figures of a frame, with a checksum
+//!     checkpoint-00042.bin   the simulation's state after frame 42, with a checksum
+//!     timings.txt            frame and seconds, one line each; for the report only
+//!     notes.json             what the simulation said about itself
+//! ```
+//!
+//! Files are written under another name and renamed, so a killed process leaves no half frame under a frame's name;
+//! what a crashing machine may leave (files without their content) fails its checksum and is baked again. Meshes that
+//! a layer passes through untouched are not stored again: they are read from the layer below.
+
+mod codec;
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clip::{Frame, Frames, Transform};
+
+use crate::layer::Figures;
+use crate::{Error, Key};
+
+pub(crate) use codec::StoredFrame;
+
+/// Every so many frames a checkpoint is kept for good, so that a frame that got lost later does not mean starting anew.
+const KEPT_CHECKPOINTS: usize = 24;
+
+/// The folder of one layer's bake.
+#[derive(Clone, Debug)]
+pub(crate) struct Store {
+    folder: PathBuf,
+    key: Key,
+}
+
+impl Store {
+    /// Opens or makes the folder, and clears away what an interrupted write left behind.
+    pub(crate) fn open(folder: PathBuf, key: Key) -> Result<Self, Error> {
+        fs::create_dir_all(&folder).map_err(Error::io(&folder))?;
+        for entry in fs::read_dir(&folder).map_err(Error::io(&folder))?.flatten() {
+            if entry.path().extension().is_some_and(|extension| extension == "tmp") {
+                // another bake cannot be writing it: the folder is locked
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+        Ok(Self { folder, key })
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    fn frame_path(&self, index: usize) -> PathBuf {
+        self.folder.join(format!("frame-{index:05}.bin"))
+    }
+
+    fn checkpoint_path(&self, index: usize) -> PathBuf {
+        self.folder.join(format!("checkpoint-{index:05}.bin"))
+    }
+
+    /// Stores a frame.
+    pub(crate) fn write_frame(&self, index: usize, frame: &StoredFrame) -> Result<(), Error> {
+        write_whole(&self.frame_path(index), &frame.encode(&self.key, index))
+    }
+
+    /// A stored frame; `None` when it is not there or not whole.
+    pub(crate) fn read_frame(&self, index: usize) -> Option<StoredFrame> {
+        let bytes = fs::read(self.frame_path(index)).ok()?;
+        StoredFrame::decode(&bytes, &self.key, index)
+    }
+
+    /// Stores the state after frame `index` and drops the one before, unless it is one of those to keep.
+    pub(crate) fn write_checkpoint(&self, index: usize, state: &[u8]) -> Result<(), Error> {
+        write_whole(&self.checkpoint_path(index), &codec::seal_checkpoint(&self.key, index, state))?;
+        if let Some(before) =
+            index.checked_sub(1).filter(|before| !(before + 1).is_multiple_of(KEPT_CHECKPOINTS))
+        {
+            let _ = fs::remove_file(self.checkpoint_path(before));
+        }
+        Ok(())
+    }
+
+    /// The latest whole checkpoint after one of the frames `from..to`.
+    pub(crate) fn checkpoint_in(&self, from: usize, to: usize) -> Option<(usize, Vec<u8>)> {
+        let name = |entry: fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
+        let number =
+            |name: String| name.strip_prefix("checkpoint-")?.strip_suffix(".bin")?.parse::<usize>().ok();
+        let mut indices: Vec<usize> =
+            fs::read_dir(&self.folder).ok()?.flatten().map(name).filter_map(number).collect();
+        indices.retain(|index| (from..to).contains(index));
+        indices.sort_unstable();
+        indices.into_iter().rev().find_map(|index| {
+            let bytes = fs::read(self.checkpoint_path(index)).ok()?;
+            Some((index, codec::open_checkpoint(&bytes, &self.key, index)?))
+        })
+    }
+
+    /// Notes how long a frame took. Not worth an error: timings decide nothing.
+    pub(crate) fn note_seconds(&self, index: usize, seconds: f64) {
+        let file = fs::OpenOptions::new().create(true).append(true).open(self.folder.join("timings.txt"));
+        let _ = file.and_then(|mut file| writeln!(file, "{index} {seconds:.6}"));
+    }
+
+    /// How long each of `count` frames took, where it is known.
+    pub(crate) fn seconds(&self, count: usize) -> Vec<Option<f64>> {
+        let mut seconds = vec![None; count];
+        let text = fs::read_to_string(self.folder.join("timings.txt")).unwrap_or_default();
+        for line in text.lines() {
+            let mut words = line.split_whitespace();
+            let frame = words.next().and_then(|word| word.parse::<usize>().ok());
+            let time = words.next().and_then(|word| word.parse::<f64>().ok());
+            if let (Some(frame), Some(time)) = (frame, time)
+                && let Some(slot) = seconds.get_mut(frame)
+            {
+                *slot = Some(time);
+            }
+        }
+        seconds
+    }
+
+    /// Keeps what the simulation says about itself.
+    pub(crate) fn write_notes(&self, notes: &[(String, String)]) -> Result<(), Error> {
+        let json = serde_json::to_vec_pretty(notes).unwrap_or_default();
+        write_whole(&self.folder.join("notes.json"), &json)
+    }
+
+    /// What it said when it was last at work.
+    pub(crate) fn notes(&self) -> Vec<(String, String)> {
+        let bytes = fs::read(self.folder.join("notes.json")).unwrap_or_default();
+        serde_json::from_slice(&bytes).unwrap_or_default()
+    }
+}
+
+/// Writes a file so that it appears whole or not at all.
+pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    let temporary = path.with_extension("tmp");
+    let written = fs::write(&temporary, bytes).and_then(|()| fs::rename(&temporary, path));
+    if written.is_err() {
+        let _ = fs::remove_file(&temporary);
+    }
+    written.map_err(Error::io(path))
+}
+
+/// The frames of a baked layer, read one by one.
+pub(crate) struct StoredFrames {
+    store: Store,
+    below: Arc<dyn Frames>,
+    strength: f64,
+}
+
+impl StoredFrames {
+    /// `strength` of the store's frames over the layer below.
+    pub(crate) fn new(store: Store, below: Arc<dyn Frames>, strength: f64) -> Self {
+        Self { store, below, strength }
+    }
+
+    pub(crate) fn figures(&self, index: usize) -> (Figures, Vec<String>) {
+        self.store.read_frame(index).map(|frame| (frame.figures, frame.warnings)).unwrap_or_default()
+    }
+}
+
+impl Frames for StoredFrames {
+    fn count(&self) -> usize {
+        self.below.count()
+    }
+
+    fn read(&self, index: usize) -> clip::Result<Frame> {
+        if index >= self.count() {
+            return Err(clip::Error::NoSuchFrame { index, count: self.count() });
+        }
+        let stored = self.store.read_frame(index).ok_or_else(|| clip::Error::Malformed {
+            path: self.store.frame_path(index),
+            place: format!("frame {index}"),
+            problem: String::from(
+                "the baked frame is missing or damaged; bake again and only it is made anew",
+            ),
+        })?;
+        let blended = self.strength < 1.0;
+        let whole = stored.pose.is_some() && stored.points.iter().all(Option::is_some);
+        if whole && !blended {
+            let points = stored.points.into_iter().flatten().collect();
+            return Ok(Frame { points, pose: stored.pose.unwrap_or_default() });
+        }
+        let below = self.below.read(index)?;
+        let frame = stored.over(below.clone());
+        Ok(if blended { blend(&below, &frame, self.strength) } else { frame })
+    }
+}
+
+/// `strength` of `b` over `a`: positions in a straight line, rotations along the shorter way.
+pub(crate) fn blend(a: &Frame, b: &Frame, strength: f64) -> Frame {
+    let s = strength as f32;
+    let mix = |a: f32, b: f32| (f64::from(a) + strength * (f64::from(b) - f64::from(a))) as f32;
+    let mix_points = |(a, b): (&Vec<[f32; 3]>, &Vec<[f32; 3]>)| {
+        a.iter().zip(b).map(|(a, b)| [mix(a[0], b[0]), mix(a[1], b[1]), mix(a[2], b[2])]).collect()
+    };
+    let mix_joints = |(a, b): (&Transform, &Transform)| Transform {
+        translation: a.translation.lerp(b.translation, s),
+        rotation: if a.rotation == b.rotation { a.rotation } else { a.rotation.slerp(b.rotation, s) },
+        scale: a.scale.lerp(b.scale, s),
+    };
+    Frame {
+        points: a.points.iter().zip(&b.points).map(mix_points).collect(),
+        pose: a.pose.iter().zip(&b.pose).map(mix_joints).collect(),
+    }
+}
