@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::{Error, Frame, Frames, Image, Material, MemoryFrames, Mesh, Result, Skeleton};
+use crate::{BvhLayout, Error, Frame, Frames, Image, Material, MemoryFrames, Mesh, Result, Skeleton};
 
 /// An animation: meshes with fixed topology, an optional skeleton, and frames at a fixed rate.
 #[derive(Clone)]
@@ -19,6 +19,8 @@ pub struct Clip {
     pub materials: Vec<Material>,
     /// Pictures that materials refer to.
     pub images: Vec<Image>,
+    /// The channels of the BVH file that the skeleton came from.
+    pub bvh: Option<BvhLayout>,
     frames: Arc<dyn Frames>,
 }
 
@@ -38,6 +40,7 @@ impl Clip {
             skeleton,
             materials: Vec::new(),
             images: Vec::new(),
+            bvh: None,
             frames,
         }
     }

@@ -28,8 +28,8 @@ pub use clip::Clip;
 pub use error::Error;
 pub use faces::Faces;
 pub use format::{
-    Animation, DEFAULT_FRAME_RATE_HZ, Description, Format, ReadOptions, WriteOptions, Written, describe,
-    read, write,
+    Animation, BvhChannel, BvhLayout, DEFAULT_FRAME_RATE_HZ, Description, Format, ReadOptions, WriteOptions,
+    Written, describe, read, write,
 };
 pub use frames::{Frame, Frames, MemoryFrames};
 pub use material::{Image, Material};

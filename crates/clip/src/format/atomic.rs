@@ -32,7 +32,6 @@ impl AtomicFile {
         self.act(|file| file.write_all(bytes))
     }
 
-    #[cfg_attr(not(test), allow(dead_code))]
     /// Leaves a gap of zeros to be filled by [`AtomicFile::fill`].
     pub(super) fn leave(&mut self, length: u64) -> Result<()> {
         self.length += length;
@@ -40,7 +39,6 @@ impl AtomicFile {
         self.act(|file| file.seek(SeekFrom::Start(end)).map(|_| ()))
     }
 
-    #[cfg_attr(not(test), allow(dead_code))]
     /// Writes over an earlier part of the file, then goes back to its end.
     pub(super) fn fill(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
         let end = self.length;

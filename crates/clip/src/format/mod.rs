@@ -4,13 +4,18 @@
 //! range; a file that cannot be brought into that shape is refused with the place and the remedy.
 
 mod atomic;
+mod bvh;
+mod bvh_write;
 mod cache;
+mod gltf;
 mod mdd;
 mod mtl;
 mod obj_read;
 mod obj_write;
 mod pc2;
 mod sequence;
+
+pub use bvh::{BvhChannel, BvhLayout};
 
 use std::fs::File;
 use std::io::Read;
@@ -158,7 +163,7 @@ pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Clip> {
         return sequence::read(&pattern, options);
     }
     match Format::detect(path)? {
-        Format::Gltf | Format::Glb | Format::Bvh => Err(unknown_format(path)),
+        Format::Gltf | Format::Glb => gltf::read(path, options),
         Format::Obj => match &options.cache {
             Some(cache) => cache::read(cache, path, options),
             None => sequence::read_file_or_sequence(path, options),
@@ -167,6 +172,7 @@ pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Clip> {
             let mesh = options.mesh.clone().unwrap_or_else(|| path.with_extension("obj"));
             cache::read(path, &mesh, options)
         }
+        Format::Bvh => bvh::read(path, options),
     }
 }
 
@@ -184,15 +190,17 @@ pub fn write(path: impl AsRef<Path>, clip: &Clip, options: &WriteOptions) -> Res
         return sequence::write(&pattern, clip, options);
     }
     match Format::from_extension(path) {
+        Some(Format::Glb) => gltf::write(path, clip, options),
         Some(Format::Obj) if clip.frame_count() == 1 => obj_write::write(path, clip, options),
         Some(Format::Obj) => sequence::write(&sequence::Pattern::beside(path), clip, options),
         Some(Format::Pc2) => pc2::write(path, clip, options),
         Some(Format::Mdd) => mdd::write(path, clip, options),
+        Some(Format::Bvh) => bvh::write(path, clip, options),
         Some(Format::Gltf) => Err(Error::Unsupported {
             path: path.to_path_buf(),
             problem: "glTF is written as one binary file; name it .glb".into(),
         }),
-        _ => Err(unknown_format(path)),
+        None => Err(unknown_format(path)),
     }
 }
 
@@ -203,7 +211,11 @@ pub fn describe(path: impl AsRef<Path>) -> Result<Description> {
         return Ok(Description { format: Format::Obj, animations: Vec::new() });
     }
     let format = Format::detect(path)?;
-    Ok(Description { format, animations: Vec::new() })
+    let animations = match format {
+        Format::Gltf | Format::Glb => gltf::animations(path)?,
+        _ => Vec::new(),
+    };
+    Ok(Description { format, animations })
 }
 
 /// Refuses options that no file could satisfy.

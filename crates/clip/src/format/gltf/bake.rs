@@ -1,0 +1,241 @@
+//! A deforming mesh as morph targets: one target per distinct frame, its displacement from the rest shape.
+//!
+//! At each frame's time one target has weight one, and weights are linear between frames: playback between frames
+//! moves points on straight lines, as film interpolation does. Measured against the alternatives: `docs/formats.md`.
+
+use std::ops::Range;
+
+use serde_json::{Value, json};
+
+use super::sink::{Sink, Use, float_bytes, min_max};
+use crate::{Mesh, Result};
+
+/// The targets of one mesh, growing frame by frame.
+pub(super) struct MeshBake<'a> {
+    mesh: &'a Mesh,
+    /// The distinct runs of vertices that parts use.
+    pub(super) runs: Vec<Range<usize>>,
+    base: Vec<[f32; 3]>,
+    base_normals: Vec<[f32; 3]>,
+    normals: Option<Normals>,
+    /// Per run, the accessors of its undeformed positions and normals.
+    pub(super) base_accessors: Vec<(usize, Option<usize>)>,
+    /// For each target, per run: accessors of positions and normals.
+    pub(super) targets: Vec<Vec<(usize, Option<usize>)>>,
+    /// For each frame, the target it shows; `None` at rest.
+    pub(super) frames: Vec<Option<usize>>,
+    previous: Vec<[f32; 3]>,
+    /// All zeros, per run; made when first needed. They take no bytes.
+    zeros: Vec<Option<usize>>,
+}
+
+impl<'a> MeshBake<'a> {
+    /// Writes the undeformed shape.
+    pub(super) fn new(
+        mesh: &'a Mesh,
+        base: &[[f32; 3]],
+        runs: Vec<Range<usize>>,
+        with_normals: bool,
+        sink: &mut Sink,
+    ) -> Result<Self> {
+        let normals = with_normals.then(|| Normals::new(mesh));
+        let base_normals = normals.as_ref().map_or_else(Vec::new, |normals| normals.at(base));
+        let per_vertex = mesh.per_vertex(base);
+        let mut base_accessors = Vec::with_capacity(runs.len());
+        for run in &runs {
+            let positions = sink.column(&per_vertex[run.clone()], true)?;
+            let normals = match &normals {
+                Some(normals) => Some(sink.column(&normals.per_vertex(&base_normals, run.clone()), false)?),
+                None => None,
+            };
+            base_accessors.push((positions, normals));
+        }
+        Ok(Self {
+            zeros: vec![None; runs.len()],
+            previous: base.to_vec(),
+            base: base.to_vec(),
+            mesh,
+            runs,
+            base_normals,
+            normals,
+            base_accessors,
+            targets: Vec::new(),
+            frames: Vec::new(),
+        })
+    }
+
+    /// Writes the next frame, unless it repeats the one before or the rest shape.
+    pub(super) fn push(&mut self, points: Vec<[f32; 3]>, sink: &mut Sink) -> Result<()> {
+        let last = self.frames.last().copied().flatten();
+        if points == self.previous {
+            self.frames.push(last);
+            return Ok(());
+        }
+        if points == self.base {
+            self.frames.push(None);
+        } else {
+            self.push_target(&points, sink)?;
+            self.frames.push(Some(self.targets.len() - 1));
+        }
+        self.previous = points;
+        Ok(())
+    }
+
+    /// A target that moves nothing, for a mesh that must have one.
+    pub(super) fn push_still_target(&mut self, sink: &mut Sink) {
+        let target = (0..self.runs.len())
+            .map(|run| {
+                let zero = self.zero(run, sink);
+                (zero, self.normals.is_some().then_some(zero))
+            })
+            .collect();
+        self.targets.push(target);
+    }
+
+    fn push_target(&mut self, points: &[[f32; 3]], sink: &mut Sink) -> Result<()> {
+        let deltas: Vec<[f32; 3]> = points.iter().zip(&self.base).map(|(p, base)| minus(*p, *base)).collect();
+        let normal_deltas: Option<Vec<[f32; 3]>> = self.normals.as_ref().map(|normals| {
+            normals.at(points).iter().zip(&self.base_normals).map(|(n, base)| minus(*n, *base)).collect()
+        });
+        let mut target = Vec::with_capacity(self.runs.len());
+        for run in 0..self.runs.len() {
+            let vertices = self.runs[run].clone();
+            let of_run: Vec<[f32; 3]> =
+                self.mesh.vertex_points[vertices.clone()].iter().map(|&p| deltas[p as usize]).collect();
+            let positions = self.displacement(&of_run, run, true, sink)?;
+            let normals = match (&self.normals, &normal_deltas) {
+                (Some(normals), Some(deltas)) => {
+                    let of_run = normals.per_vertex(deltas, vertices);
+                    Some(self.displacement(&of_run, run, false, sink)?)
+                }
+                _ => None,
+            };
+            target.push((positions, normals));
+        }
+        self.targets.push(target);
+        Ok(())
+    }
+
+    /// Writes displacements in the smallest of three ways: not at all, those that are not zero, all of them.
+    fn displacement(
+        &mut self,
+        deltas: &[[f32; 3]],
+        run: usize,
+        bounds: bool,
+        sink: &mut Sink,
+    ) -> Result<usize> {
+        let moved = deltas.iter().filter(|delta| **delta != [0.0; 3]).count();
+        if moved == 0 {
+            return Ok(self.zero(run, sink));
+        }
+        let index_size = if deltas.len() <= usize::from(u16::MAX) { 2 } else { 4 };
+        if moved * (12 + index_size) >= deltas.len() * 12 {
+            return sink.column(deltas, bounds);
+        }
+        let mut indices = Vec::with_capacity(moved * index_size);
+        let mut values = Vec::with_capacity(moved);
+        for (index, delta) in deltas.iter().enumerate().filter(|(_, delta)| **delta != [0.0; 3]) {
+            indices.extend_from_slice(&(index as u32).to_le_bytes()[..index_size]);
+            values.push(*delta);
+        }
+        let indices = sink.view(&indices, None, Use::Other)?;
+        let value_view = sink.view(&float_bytes(values.as_flattened()), None, Use::Other)?;
+        let mut accessor = json!({
+            "componentType": 5126, "count": deltas.len(), "type": "VEC3",
+            "sparse": {
+                "count": moved,
+                "indices": { "bufferView": indices, "componentType": if index_size == 2 { 5123 } else { 5125 } },
+                "values": { "bufferView": value_view },
+            },
+        });
+        if bounds {
+            let (min, max) = min_max(deltas);
+            accessor["min"] = json!(min);
+            accessor["max"] = json!(max);
+        }
+        Ok(sink.accessor(accessor))
+    }
+
+    fn zero(&mut self, run: usize, sink: &mut Sink) -> usize {
+        let count = self.runs[run].len();
+        *self.zeros[run].get_or_insert_with(|| {
+            sink.accessor(json!({
+                "componentType": 5126, "count": count, "type": "VEC3",
+                "min": [0.0, 0.0, 0.0], "max": [0.0, 0.0, 0.0],
+            }))
+        })
+    }
+
+    /// A primitive's `targets` for a run of targets.
+    pub(super) fn targets_json(&self, run: usize, targets: Range<usize>) -> Value {
+        let target = |target: &Vec<(usize, Option<usize>)>| attributes_json(target[run]);
+        Value::Array(self.targets[targets].iter().map(target).collect())
+    }
+}
+
+/// `POSITION` and `NORMAL` of a primitive or a target.
+pub(super) fn attributes_json((positions, normals): (usize, Option<usize>)) -> Value {
+    match normals {
+        Some(normals) => json!({ "POSITION": positions, "NORMAL": normals }),
+        None => json!({ "POSITION": positions }),
+    }
+}
+
+/// Smooth normals, hard edges kept: vertices of a point that had different normals in the file get different ones.
+struct Normals {
+    triangles: Vec<[u32; 3]>,
+    /// The same triangles over normals; empty when every point has one normal.
+    normal_triangles: Vec<[u32; 3]>,
+    /// The normal of each vertex.
+    of_vertices: Vec<u32>,
+    count: usize,
+}
+
+impl Normals {
+    fn new(mesh: &Mesh) -> Self {
+        let on = |of: &[u32]| mesh.faces.triangles().map(|t| t.map(|v| of[v as usize])).collect::<Vec<_>>();
+        let hard = mesh.smoothing.len() == mesh.vertex_count();
+        let of_vertices = if hard { &mesh.smoothing } else { &mesh.vertex_points };
+        Self {
+            triangles: on(&mesh.vertex_points),
+            normal_triangles: if hard { on(of_vertices) } else { Vec::new() },
+            count: of_vertices.iter().max().map_or(0, |&last| last as usize + 1).max(mesh.point_count()),
+            of_vertices: of_vertices.clone(),
+        }
+    }
+
+    /// Unit normals weighted by area, of every normal there is.
+    fn at(&self, points: &[[f32; 3]]) -> Vec<[f32; 3]> {
+        let mut sums = vec![[0.0_f32; 3]; self.count];
+        let targets = if self.normal_triangles.is_empty() { &self.triangles } else { &self.normal_triangles };
+        for (t, to) in self.triangles.iter().zip(targets) {
+            let [a, b, c] = t.map(|point| points[point as usize]);
+            let (u, v) = (minus(b, a), minus(c, a));
+            let doubled = [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]];
+            for &normal in to {
+                let sum = &mut sums[normal as usize];
+                *sum = [sum[0] + doubled[0], sum[1] + doubled[1], sum[2] + doubled[2]];
+            }
+        }
+        for sum in &mut sums {
+            // in double precision: the square of a tiny triangle's area is beyond a float
+            let [x, y, z] = sum.map(f64::from);
+            let length = (x * x + y * y + z * z).sqrt();
+            // where no triangle has area any direction will do, but it must be one
+            *sum = if length > 1e-300 && length.is_finite() {
+                [(x / length) as f32, (y / length) as f32, (z / length) as f32]
+            } else {
+                [0.0, 1.0, 0.0]
+            };
+        }
+        sums
+    }
+
+    fn per_vertex(&self, normals: &[[f32; 3]], vertices: Range<usize>) -> Vec<[f32; 3]> {
+        self.of_vertices[vertices].iter().map(|&normal| normals[normal as usize]).collect()
+    }
+}
+
+fn minus(a: [f32; 3], b: [f32; 3]) -> [f32; 3] {
+    [a[0] - b[0], a[1] - b[1], a[2] - b[2]]
+}

@@ -1,0 +1,252 @@
+//! The bytes of a glTF file: the GLB container, buffers beside it, data URIs.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::document::Document;
+use crate::format::{malformed, read_bytes};
+use crate::{Error, Result};
+
+/// A file opened: its JSON understood, its buffers in memory. Nothing in it is copied again.
+pub(super) struct Container {
+    pub(super) path: PathBuf,
+    pub(super) document: Document,
+    buffers: Vec<Bytes>,
+    /// Bytes of all buffers together: no honest accessor has more elements.
+    pub(super) total_length: usize,
+}
+
+/// A run of bytes that are shared.
+#[derive(Clone)]
+pub(super) struct Bytes {
+    all: Arc<Vec<u8>>,
+    range: Range<usize>,
+}
+
+impl Bytes {
+    fn whole(bytes: Vec<u8>) -> Self {
+        Self { range: 0..bytes.len(), all: Arc::new(bytes) }
+    }
+
+    /// A part of the run; `None` when it does not lie inside.
+    pub(super) fn slice(&self, offset: usize, length: usize) -> Option<Self> {
+        let start = self.range.start.checked_add(offset)?;
+        let end = start.checked_add(length)?;
+        (end <= self.range.end).then(|| Self { all: Arc::clone(&self.all), range: start..end })
+    }
+
+    pub(super) fn as_slice(&self) -> &[u8] {
+        &self.all[self.range.clone()]
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.range.len()
+    }
+}
+
+/// Extensions that hide the geometry from us.
+const COMPRESSION: [&str; 4] = [
+    "KHR_draco_mesh_compression",
+    "EXT_meshopt_compression",
+    "KHR_meshopt_compression",
+    "EXT_mesh_gpu_instancing",
+];
+
+impl Container {
+    /// Reads the file and everything that its buffers name.
+    pub(super) fn open(path: &Path) -> Result<Self> {
+        let (document, binary) = read_document(path)?;
+        if let Some(name) =
+            document.extensions_required.iter().find(|name| COMPRESSION.contains(&name.as_str()))
+        {
+            let problem = format!("it needs {name}, which we do not read; export it again without that");
+            return Err(Error::Unsupported { path: path.to_path_buf(), problem });
+        }
+        let mut buffers = Vec::with_capacity(document.buffers.len());
+        for (index, buffer) in document.buffers.iter().enumerate() {
+            let place = || format!("buffers[{index}]");
+            let bytes = match (&buffer.uri, &binary) {
+                (Some(uri), _) => Bytes::whole(fetch(path, uri, &place())?.1),
+                (None, Some(binary)) if index == 0 => binary.clone(),
+                (None, _) => return Err(malformed(path, place(), "it has neither a URI nor a binary chunk")),
+            };
+            let Some(bytes) = bytes.slice(0, buffer.byte_length) else {
+                let problem = format!(
+                    "{} bytes are promised, but only {} are there: the file was cut short",
+                    buffer.byte_length,
+                    bytes.len()
+                );
+                return Err(malformed(path, place(), problem));
+            };
+            buffers.push(bytes);
+        }
+        let total_length = buffers.iter().map(Bytes::len).sum();
+        Ok(Self { path: path.to_path_buf(), document, buffers, total_length })
+    }
+
+    /// The bytes of a buffer view, and its stride.
+    pub(super) fn view(&self, index: usize) -> Result<(Bytes, Option<usize>)> {
+        let place = || format!("bufferViews[{index}]");
+        let view = self.item(&self.document.buffer_views, index, "bufferViews")?;
+        let buffer = self.item(&self.buffers, view.buffer, "buffers")?;
+        let bytes = buffer.slice(view.byte_offset, view.byte_length).ok_or_else(|| {
+            let problem = format!(
+                "bytes {} to {} are asked for, but its buffer has {}",
+                view.byte_offset,
+                view.byte_offset.saturating_add(view.byte_length),
+                buffer.len()
+            );
+            self.malformed(place(), problem)
+        })?;
+        Ok((bytes, view.byte_stride))
+    }
+
+    /// An element of one of the document's lists.
+    pub(super) fn item<'a, T>(&self, list: &'a [T], index: usize, name: &str) -> Result<&'a T> {
+        list.get(index).ok_or_else(|| {
+            self.malformed(
+                format!("{name}[{index}]"),
+                format!("it is referred to, but there are only {}", list.len()),
+            )
+        })
+    }
+
+    pub(super) fn malformed(&self, place: impl Into<String>, problem: impl Into<String>) -> Error {
+        malformed(&self.path, place, problem)
+    }
+}
+
+/// The JSON of a glTF or GLB, and the GLB's binary chunk.
+pub(super) fn read_document(path: &Path) -> Result<(Document, Option<Bytes>)> {
+    let bytes = Bytes::whole(read_bytes(path)?);
+    let (json, binary) = match bytes.as_slice().starts_with(b"glTF") {
+        true => chunks(path, &bytes)?,
+        false => (bytes, None),
+    };
+    let json = json.as_slice();
+    let json = json.strip_prefix(b"\xef\xbb\xbf").unwrap_or(json);
+    let document: Document = serde_json::from_slice(json).map_err(|error| {
+        let place = format!("JSON line {}, column {}", error.line(), error.column());
+        malformed(path, place, error.to_string())
+    })?;
+    if !document.asset.version.starts_with("2.") {
+        let problem = format!("it is glTF version `{}`; we read 2.0", document.asset.version);
+        return Err(Error::Unsupported { path: path.to_path_buf(), problem });
+    }
+    Ok((document, binary))
+}
+
+/// Splits a GLB into its JSON and binary chunks.
+fn chunks(path: &Path, bytes: &Bytes) -> Result<(Bytes, Option<Bytes>)> {
+    let word = |at: usize| {
+        let four = bytes.as_slice().get(at..at + 4)?;
+        Some(u32::from_le_bytes([four[0], four[1], four[2], four[3]]) as usize)
+    };
+    let cut =
+        |at: usize| malformed(path, format!("byte {at}"), "the file ends inside a header: it was cut short");
+    let version = word(4).ok_or_else(|| cut(4))?;
+    if version != 2 {
+        let problem = format!("it is a GLB of version {version}; we read 2");
+        return Err(Error::Unsupported { path: path.to_path_buf(), problem });
+    }
+    let mut json = None;
+    let mut binary = None;
+    let mut at = 12;
+    while at < bytes.len() {
+        let (length, kind) = word(at).zip(word(at + 4)).ok_or_else(|| cut(at))?;
+        let chunk = bytes.slice(at + 8, length).ok_or_else(|| {
+            let problem =
+                format!("a chunk of {length} bytes begins here, but the file ends before: it was cut short");
+            malformed(path, format!("byte {at}"), problem)
+        })?;
+        match &kind.to_le_bytes()[..4] {
+            b"JSON" if json.is_none() => json = Some(chunk),
+            b"BIN\0" if binary.is_none() => binary = Some(chunk),
+            _ => {}
+        }
+        at += 8 + length.next_multiple_of(4);
+    }
+    let json = json.ok_or_else(|| malformed(path, "byte 12", "there is no JSON chunk"))?;
+    Ok((json, binary))
+}
+
+/// The bytes behind a URI, and its media type where it says one.
+pub(super) fn fetch(path: &Path, uri: &str, place: &str) -> Result<(Option<String>, Vec<u8>)> {
+    if let Some(data) = uri.strip_prefix("data:") {
+        let (head, body) = data.split_once(',').unwrap_or((data, ""));
+        let Some(media_type) = head.strip_suffix(";base64") else {
+            return Err(malformed(path, place, "the data URI is not base64"));
+        };
+        let bytes =
+            decode_base64(body).ok_or_else(|| malformed(path, place, "the data URI is not valid base64"))?;
+        return Ok((Some(media_type.to_string()).filter(|m| !m.is_empty()), bytes));
+    }
+    if uri.contains("://") {
+        return Err(malformed(
+            path,
+            place,
+            format!("`{uri}` is not a file beside this one; download it first"),
+        ));
+    }
+    let file = path.with_file_name(decode_percent(uri));
+    Ok((None, read_bytes(&file)?))
+}
+
+fn decode_base64(text: &str) -> Option<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(text.len() / 4 * 3 + 3);
+    let (mut bits, mut held) = (0_u32, 0);
+    for c in text.trim_end_matches('=').bytes() {
+        let value = match c {
+            b'A'..=b'Z' => c - b'A',
+            b'a'..=b'z' => c - b'a' + 26,
+            b'0'..=b'9' => c - b'0' + 52,
+            b'+' | b'-' => 62,
+            b'/' | b'_' => 63,
+            b'\r' | b'\n' | b' ' => continue,
+            _ => return None,
+        };
+        bits = bits << 6 | u32::from(value);
+        held += 6;
+        if held >= 8 {
+            held -= 8;
+            bytes.push((bits >> held) as u8);
+            bits &= (1 << held) - 1;
+        }
+    }
+    Some(bytes)
+}
+
+fn decode_percent(uri: &str) -> String {
+    let mut bytes = Vec::with_capacity(uri.len());
+    let mut rest = uri.as_bytes();
+    while let Some((&first, behind)) = rest.split_first() {
+        let hex = (first == b'%').then(|| behind.get(..2)).flatten();
+        let decoded = hex
+            .and_then(|hex| std::str::from_utf8(hex).ok())
+            .and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        bytes.push(decoded.unwrap_or(first));
+        rest = if decoded.is_some() { &behind[2..] } else { behind };
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_of_every_length() {
+        assert_eq!(decode_base64("").unwrap(), b"");
+        assert_eq!(decode_base64("Zg==").unwrap(), b"f");
+        assert_eq!(decode_base64("Zm8=").unwrap(), b"fo");
+        assert_eq!(decode_base64("Zm9v").unwrap(), b"foo");
+        assert_eq!(decode_base64("Zm9vYg").unwrap(), b"foob");
+        assert_eq!(decode_base64("Zm*v"), None);
+    }
+
+    #[test]
+    fn spaces_in_file_names_are_percent_encoded() {
+        assert_eq!(decode_percent("my%20cloth%2.bin"), "my cloth%2.bin");
+    }
+}

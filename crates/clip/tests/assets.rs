@@ -1,0 +1,176 @@
+//! Other people's files: every one reads, and comes back the same after being written.
+
+#![allow(clippy::print_stdout)] // figures for the curious: --nocapture
+
+mod common;
+
+use clip::{Clip, ReadOptions, WriteOptions, describe, read, write};
+use common::{assets, files, joint_distance, relative_distance};
+
+fn rewritten(clip: &Clip, extension: &str) -> Clip {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("clip").with_extension(extension);
+    write(&path, clip, &WriteOptions::default()).unwrap();
+    let back = read(&path, &ReadOptions::default()).unwrap();
+    // frames are read from disk when they are asked for
+    std::mem::forget(folder);
+    back
+}
+
+#[test]
+fn every_gltf_reads_and_survives_a_round_trip() {
+    let Some(folder) = assets("gltf") else { return };
+    for path in files(&folder, &["gltf", "glb"]) {
+        let clip = read(&path, &ReadOptions::default()).unwrap();
+        let points: usize = clip.meshes.iter().map(|mesh| mesh.point_count()).sum();
+        let vertices: usize = clip.meshes.iter().map(|mesh| mesh.vertex_count()).sum();
+        let joints = clip.skeleton.as_ref().map_or(0, |skeleton| skeleton.joints.len());
+        println!(
+            "{}: {} meshes, {vertices} vertices on {points} points, {joints} joints, {} frames at {}",
+            path.file_name().unwrap().display(),
+            clip.meshes.len(),
+            clip.frame_count(),
+            clip.frame_rate_hz
+        );
+        let back = rewritten(&clip, "glb");
+        assert_eq!(back.frame_rate_hz, clip.frame_rate_hz);
+        let distance = relative_distance(&clip, &back);
+        assert!(distance <= 2.0 * f64::from(f32::EPSILON), "{}: {distance:e}", path.display());
+        for (a, b) in clip.meshes.iter().zip(&back.meshes) {
+            assert_eq!(a.name, b.name);
+            assert_eq!(a.faces, b.faces);
+            assert_eq!(a.uvs, b.uvs);
+            assert_eq!(a.parts, b.parts);
+        }
+        assert_eq!(clip.images, back.images);
+        assert_eq!(clip.materials, back.materials);
+        if clip.skeleton.is_some() {
+            assert!(joint_distance(&clip, &back) < 1e-6);
+        }
+    }
+}
+
+#[test]
+fn every_named_animation_reads() {
+    let Some(folder) = assets("gltf") else { return };
+    for name in ["RobotExpressive.glb", "Med_MovementBasic.glb"] {
+        let path = folder.join(name);
+        let animations = describe(&path).unwrap().animations;
+        assert!(animations.len() > 5);
+        for animation in animations {
+            let options = ReadOptions {
+                clip: Some(animation.name.clone()),
+                frame_rate_hz: Some(30.0),
+                ..ReadOptions::default()
+            };
+            let clip = read(&path, &options).unwrap();
+            assert_eq!(clip.name, animation.name);
+            assert_eq!(clip.frame_count(), (animation.seconds * 30.0 + 1e-3).floor() as usize + 1);
+            clip.checked_frame(clip.frame_count() - 1).unwrap();
+        }
+        let options = ReadOptions { clip: Some("Runing".into()), ..ReadOptions::default() };
+        let words = read(&path, &options).err().unwrap().to_string();
+        assert!(words.contains("there are `") && words.contains("Running"), "{words}");
+    }
+}
+
+#[test]
+fn a_skinned_mesh_deforms_by_its_skin_as_the_frames_say() {
+    let Some(folder) = assets("gltf") else { return };
+    for name in ["CesiumMan.glb", "RiggedSimple.glb", "RobotExpressive.glb", "Knight.glb", "SimpleSkin.gltf"]
+    {
+        let clip = read(folder.join(name), &ReadOptions::default()).unwrap();
+        let skeleton = clip.skeleton.as_ref().unwrap();
+        let frame = clip.frame(clip.frame_count() / 2).unwrap();
+        let worlds = skeleton.world_from_joints(&frame.pose);
+        let mut skinned = 0;
+        for (mesh, points) in clip.meshes.iter().zip(&frame.points) {
+            let Some(skin) = &mesh.skin else { continue };
+            skinned += 1;
+            let size = points.iter().flatten().fold(0.0_f32, |size, c| size.max(c.abs()));
+            for (a, b) in skin.deform(&mesh.rest_points, &worlds).iter().zip(points) {
+                let distance = (0..3).map(|i| (a[i] - b[i]).abs()).fold(0.0, f32::max);
+                assert!(distance < 1e-4 * size, "{name} {}: {a:?} {b:?}", mesh.name);
+            }
+            assert!(!mesh.groups.is_empty(), "{name}: the skin gives groups");
+        }
+        assert!(skinned > 0);
+    }
+}
+
+#[test]
+fn uv_seams_are_welded() {
+    let Some(folder) = assets("gltf") else { return };
+    let clip = read(folder.join("CesiumMan.glb"), &ReadOptions::default()).unwrap();
+    let mesh = &clip.meshes[0];
+    assert!(mesh.point_count() < mesh.vertex_count());
+    assert_eq!(mesh.vertex_count(), 3273, "what the file lists");
+}
+
+#[test]
+fn point_caches_read_and_survive() {
+    let Some(folder) = assets("sequences") else { return };
+    for (name, frames, points) in [
+        ("horse-gallop/horse-gallop.pc2", 25, 8431),
+        ("samba/samba.pc2", 36, 9971),
+        ("pcow/pcow.mdd", 70, 2904),
+    ] {
+        let clip = read(folder.join(name), &ReadOptions::default()).unwrap();
+        assert_eq!((clip.frame_count(), clip.meshes[0].point_count()), (frames, points), "{name}");
+        if name.ends_with("mdd") {
+            assert_eq!(clip.frame_rate_hz, 30.0);
+        }
+        for extension in ["pc2", "mdd"] {
+            assert_eq!(relative_distance(&clip, &rewritten(&clip, extension)), 0.0, "{name} as {extension}");
+        }
+        let distance = relative_distance(&clip, &rewritten(&clip, "glb"));
+        assert!(distance <= 2.0 * f64::from(f32::EPSILON), "{name} as glb: {distance:e}");
+    }
+}
+
+#[test]
+fn an_obj_sequence_reads_from_any_of_its_files() {
+    let Some(folder) = assets("sequences/cylinder/poses-1") else { return };
+    let clip = read(folder.join("cylinder-3.obj"), &ReadOptions::default()).unwrap();
+    assert_eq!(clip.frame_count(), 4);
+    let Some(folder) = assets("cloth/arcsim/meshes/female-objs") else { return };
+    // numbered, but the parts of one body: no sequence
+    let clip = read(folder.join("body%04d.obj"), &ReadOptions::default()).unwrap();
+    let words = clip.checked_frame(15).err().unwrap().to_string();
+    assert!(words.contains("frame 15") && words.contains("body0000.obj"), "{words}");
+}
+
+#[test]
+fn every_bvh_reads_and_comes_back_in_the_same_places() {
+    for folder in ["mocap/cmu_bvh", "mocap/bandai_bvh", "meshes/rigged/makehuman"] {
+        let Some(folder) = assets(folder) else { return };
+        for path in files(&folder, &["bvh"]) {
+            let options = ReadOptions { unit_in_metres: Some(0.01), ..ReadOptions::default() };
+            let clip = read(&path, &options).unwrap();
+            let target = tempfile::tempdir().unwrap();
+            let copy = target.path().join("copy.bvh");
+            write(&copy, &clip, &WriteOptions { unit_in_metres: Some(0.01), ..WriteOptions::default() })
+                .unwrap();
+            let back = read(&copy, &options).unwrap();
+            let (before, after) = (clip.bvh.as_ref().unwrap(), back.bvh.as_ref().unwrap());
+            assert_eq!(before.channels, after.channels, "{}", path.display());
+            for (a, b) in before.end_sites.iter().zip(&after.end_sites) {
+                assert!(a.0 == b.0 && a.1.distance(b.1) < 1e-6 * (1.0 + a.1.length()));
+            }
+            assert_eq!(before.end_sites.len(), after.end_sites.len());
+            assert!((clip.frame_rate_hz - back.frame_rate_hz).abs() < 1e-3);
+            let distance = joint_distance(&clip, &back);
+            assert!(distance < 1e-5, "{}: {distance:e}", path.display());
+        }
+    }
+}
+
+#[test]
+fn a_skeleton_goes_from_gltf_to_bvh_and_back_to_gltf() {
+    let Some(folder) = assets("gltf") else { return };
+    let clip = read(folder.join("Med_MovementBasic.glb"), &ReadOptions::default()).unwrap();
+    assert!(clip.meshes.is_empty());
+    let as_bvh = rewritten(&clip, "bvh");
+    assert!(joint_distance(&clip, &as_bvh) < 1e-4);
+    assert!(joint_distance(&clip, &rewritten(&as_bvh, "glb")) < 1e-4);
+}
