@@ -140,3 +140,10 @@ pub(crate) fn assert_volume_kept(clip: &Clip, mesh_name: &str, fraction: f64) {
         assert!(now < (2.0 - fraction) * rest, "{}: frame {frame} swells to {}", clip.name, now / rest);
     }
 }
+
+/// Points − edges + triangles: 2 for every closed part without handles.
+pub(crate) fn euler_characteristic(mesh: &Mesh) -> i64 {
+    let triangles = mesh.point_triangles();
+    let edges = Topology::new(mesh.point_count(), &triangles).edges().len();
+    mesh.point_count() as i64 - edges as i64 + triangles.len() as i64
+}

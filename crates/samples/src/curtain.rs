@@ -5,7 +5,7 @@ use geometry::Vec3;
 use std::f64::consts::TAU;
 use std::sync::Arc;
 
-use crate::motion::{Key, Track};
+use crate::motion::{self, Key, Track};
 use crate::paint::{self, Rgb};
 use crate::shapes;
 
@@ -20,15 +20,13 @@ pub struct Curtain {
     pub columns: usize,
     /// Quads down.
     pub rows: usize,
-    /// How many frames; they always hold the whole motion.
-    pub frames: usize,
     /// Frames per second.
     pub frame_rate_hz: f64,
 }
 
 impl Default for Curtain {
     fn default() -> Self {
-        Self { columns: 64, rows: 64, frames: 169, frame_rate_hz: 24.0 }
+        Self { columns: 64, rows: 64, frame_rate_hz: 24.0 }
     }
 }
 
@@ -37,6 +35,7 @@ pub fn curtain() -> Clip {
     Curtain::default().clip()
 }
 
+const SECONDS: f64 = 7.0;
 const SIZE: f64 = 2.0;
 const PLEATS: usize = 8;
 const TOP: f64 = 2.12;
@@ -69,9 +68,8 @@ impl Curtain {
         let rings = shapes::assemble("rings", &parts);
         let rod = rod();
 
-        let count = self.frames.max(1);
-        let frames = (0..count).map(|index| {
-            let t = index as f64 / (count - 1).max(1) as f64;
+        let frames = motion::times(SECONDS, self.frame_rate_hz).map(|time| {
+            let t = time / SECONDS;
             let ratios: Vec<f64> = (0..PLEATS).map(|pleat| ratio(pleat, t)).collect();
             let mut profile = vec![(-0.5 * SIZE, 0.0)];
             let mut ring_at = vec![-0.5 * SIZE];
@@ -153,8 +151,8 @@ fn rod() -> clip::Mesh {
 
 /// Deep teal with thin upright stripes, and a golden border with a row of diamonds above the hem.
 fn colour(u: f64, v: f64) -> Rgb {
-    const TEAL: Rgb = 0x1d5c63;
-    const DEEP: Rgb = 0x174a51;
+    const TEAL: Rgb = 0x2a7f86;
+    const DEEP: Rgb = 0x23707a;
     const GOLD: Rgb = 0xe0b050;
     const CREAM: Rgb = 0xf3e9d2;
     let stripe = (u * 32.0).fract();

@@ -98,31 +98,32 @@ fn pole() -> clip::Mesh {
     shapes::assemble("pole", &[(&shaft, Some(1)), (&finial, Some(2)), (&foot, Some(3))])
 }
 
-/// Three bands that rise and fall like dunes, and a sun at the hoist with rays.
+/// Three bands that rise and fall like dunes, and a ball that bounces across them, squashed where it lands.
 fn colour(u: f64, v: f64) -> Rgb {
-    const NIGHT: Rgb = 0x1f3a5f;
-    const SAND: Rgb = 0xf6ead2;
-    const CORAL: Rgb = 0xe4572e;
-    const SUN: Rgb = 0xf2b134;
+    const NIGHT: Rgb = 0x24507a;
+    const SAND: Rgb = 0xfaf0dc;
+    const CORAL: Rgb = 0xe8603c;
+    const GOLD: Rgb = 0xf4b83a;
     let (x, y) = (u * LENGTH, v * HEIGHT);
     let wave = 0.045 * (TAU * (u * 1.5 + 0.1)).sin();
-    let ground = if y < 0.36 + wave {
+    let ground = if y < 0.40 + wave {
         NIGHT
-    } else if y < 0.68 + 0.8 * wave {
+    } else if y < 0.70 + 0.8 * wave {
         SAND
     } else {
         CORAL
     };
-    let (dx, dy) = (x - 0.44, y - 0.52);
-    let (radius, angle) = (dx.hypot(dy), dy.atan2(dx));
-    let ray = 0.212 + 0.052 * (angle * 12.0).cos();
-    if radius < 0.155 || (radius > 0.182 && radius < ray) {
-        SUN
-    } else if radius < 0.285 {
-        NIGHT
-    } else {
-        ground
-    }
+    // centre, half width, half height of the ball at each moment
+    const BALLS: [[f64; 4]; 6] = [
+        [0.20, 0.24, 0.085, 0.085],
+        [0.33, 0.36, 0.070, 0.088],
+        [0.44, 0.56, 0.095, 0.058],
+        [0.58, 0.33, 0.062, 0.078],
+        [0.78, 0.215, 0.068, 0.068],
+        [1.00, 0.30, 0.056, 0.066],
+    ];
+    let on_ball = |[cx, cy, rx, ry]: [f64; 4]| ((x - cx) / rx).hypot((y - cy) / ry) < 1.0;
+    if BALLS.into_iter().any(on_ball) { GOLD } else { ground }
 }
 
 #[cfg(test)]

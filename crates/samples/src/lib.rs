@@ -14,21 +14,30 @@
 //! assert!(coarse.meshes[0].group("hoist").is_some());
 //! ```
 
+mod bag;
+mod biped;
 mod curtain;
 mod flag;
-#[allow(dead_code)] // characters use the rest of it
 mod motion;
-#[allow(dead_code)]
 mod paint;
+mod plant;
+mod quadruped;
+mod rig;
 mod sample;
 pub mod shapes;
 mod sheet;
+pub mod surface;
+mod twisting_box;
 
 #[cfg(test)]
-#[allow(dead_code)]
 mod check;
 
+pub use bag::{Bag, bag, bag_fine};
+pub use biped::{Biped, biped};
 pub use curtain::{Curtain, curtain};
 pub use flag::{Flag, flag};
+pub use plant::{Plant, plant};
+pub use quadruped::{Quadruped, quadruped};
 pub use sample::{Sample, all, by_name};
 pub use sheet::{Sheet, sheet};
+pub use twisting_box::{TwistingBox, box_fine, box_guide};

@@ -1,24 +1,29 @@
 //! Curves over time: what an animator's graph editor does, in a few lines.
 
-/// A value at a time, and how the curve passes through it.
+/// A value at a time, and the slope of the curve there.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Key {
     time: f64,
     value: f64,
-    /// Slope at the key; `None` lets the neighbours decide.
-    slope: Option<f64>,
+    slope: f64,
 }
 
 impl Key {
     /// The curve is flat here: a pose that is held, eased into and out of.
     pub(crate) const fn ease(time: f64, value: f64) -> Self {
-        Self { time, value, slope: Some(0.0) }
+        Self { time, value, slope: 0.0 }
     }
 
-    /// The curve passes through smoothly, without overshooting its neighbours.
-    pub(crate) const fn pass(time: f64, value: f64) -> Self {
-        Self { time, value, slope: None }
+    /// The curve passes with this slope.
+    pub(crate) const fn slope(time: f64, value: f64, slope: f64) -> Self {
+        Self { time, value, slope }
     }
+}
+
+/// The times of all frames from zero to `seconds`; one at least, and none beyond a million.
+pub(crate) fn times(seconds: f64, frame_rate_hz: f64) -> impl Iterator<Item = f64> {
+    let last = (seconds * frame_rate_hz).round().clamp(0.0, 1e6) as usize;
+    (0..=last).map(move |index| if index == 0 { 0.0 } else { index as f64 / frame_rate_hz })
 }
 
 /// A cubic curve through keys, constant before the first and after the last.
@@ -30,17 +35,7 @@ pub(crate) struct Track {
 impl Track {
     /// Keys in order of time.
     pub(crate) fn new(keys: &[Key]) -> Self {
-        let chord = |a: &Key, b: &Key| (b.value - a.value) / (b.time - a.time).max(1e-9);
-        let slope = |i: usize| {
-            if i == 0 || i + 1 == keys.len() {
-                return 0.0;
-            }
-            let (before, after) = (chord(&keys[i - 1], &keys[i]), chord(&keys[i], &keys[i + 1]));
-            // the harmonic mean keeps a monotone run of keys monotone (Fritsch and Butland 1984)
-            if before * after <= 0.0 { 0.0 } else { 2.0 * before * after / (before + after) }
-        };
-        let resolve = |(i, key): (usize, &Key)| (key.time, key.value, key.slope.unwrap_or_else(|| slope(i)));
-        Self { keys: keys.iter().enumerate().map(resolve).collect() }
+        Self { keys: keys.iter().map(|key| (key.time, key.value, key.slope)).collect() }
     }
 
     /// The same keys again every `period`; the first key's time plus the period closes the loop.
@@ -89,7 +84,7 @@ mod tests {
 
     #[test]
     fn passes_through_keys_and_holds_at_the_ends() {
-        let track = Track::new(&[Key::ease(1.0, 2.0), Key::pass(2.0, 3.0), Key::ease(4.0, 7.0)]);
+        let track = Track::new(&[Key::ease(1.0, 2.0), Key::slope(2.0, 3.0, 1.5), Key::ease(4.0, 7.0)]);
         assert_eq!([0.0, 1.0, 2.0, 4.0, 9.0].map(|t| track.at(t)), [2.0, 2.0, 3.0, 7.0, 7.0]);
         let samples: Vec<f64> = (0..=300).map(|i| track.at(1.0 + f64::from(i) * 0.01)).collect();
         assert!(samples.windows(2).all(|pair| pair[1] >= pair[0]), "monotone keys, monotone curve");
@@ -98,7 +93,8 @@ mod tests {
 
     #[test]
     fn cycles_close_with_their_slope() {
-        let cycle = Track::cyclic(&[Key::pass(0.1, 0.0), Key::pass(0.4, 1.0), Key::pass(0.7, 0.4)], 1.0);
+        let cycle =
+            Track::cyclic(&[Key::slope(0.1, 0.0, 2.0), Key::ease(0.4, 1.0), Key::slope(0.7, 0.4, -1.5)], 1.0);
         assert!((cycle.at(0.4) - 1.0).abs() < 1e-12 && (cycle.at(-2.6) - 1.0).abs() < 1e-9);
         let slope = |t: f64| (cycle.at(t + 1e-5) - cycle.at(t - 1e-5)) / 2e-5;
         assert!((cycle.at(1.0 - 1e-9) - cycle.at(0.0)).abs() < 1e-6);

@@ -27,6 +27,29 @@ pub fn all() -> &'static [Sample] {
             make: crate::curtain,
         },
         Sample { name: "sheet", summary: "the benchmark sheet, two corners pinned", make: crate::sheet },
+        Sample {
+            name: "box_guide",
+            summary: "a box of eight points that twists and stops dead",
+            make: crate::box_guide,
+        },
+        Sample { name: "box_fine", summary: "the same box with 1,538 points", make: crate::box_fine },
+        Sample { name: "bag", summary: "a bag of 88 points that turns a backflip", make: crate::bag },
+        Sample { name: "bag_fine", summary: "the same bag with 1,297 points", make: crate::bag_fine },
+        Sample {
+            name: "quadruped",
+            summary: "a young elephant that walks: belly, ears, trunk, tail",
+            make: crate::quadruped,
+        },
+        Sample {
+            name: "biped",
+            summary: "a round fellow in a nightcap who bounces along",
+            make: crate::biped,
+        },
+        Sample {
+            name: "plant",
+            summary: "a potted plant, lifted, jerked aside and put down",
+            make: crate::plant,
+        },
     ]
 }
 

@@ -224,6 +224,47 @@ pub fn torus(radius: f64, tube_radius: f64, segments: usize, sides: usize) -> Sh
     shape
 }
 
+/// A closed tube along a line of centres, with a radius at each and a point at both ends.
+///
+/// Rings are carried along without twisting. Fewer than two centres give nothing.
+pub fn tube(centres: &[Vec3], radii: &[f64], sides: usize) -> Shape {
+    let (sides, count) = (sides.max(3), centres.len().min(radii.len()));
+    if count < 2 {
+        return Shape::default();
+    }
+    let mut shape = Shape::default();
+    let direction =
+        |i: usize| (centres[(i + 1).min(count - 1)] - centres[i.saturating_sub(1)]).normalize_or(Vec3::Y);
+    let mut across = direction(0).any_orthonormal_vector();
+    let push = |shape: &mut Shape, p: Vec3, v: f64| {
+        shape.vertex_points.push(shape.points.len() as u32);
+        shape.points.push(p);
+        shape.uvs.push([0.5, v as f32]);
+    };
+    push(&mut shape, centres[0] - 0.5 * radii[0] * direction(0), 0.0);
+    for i in 0..count {
+        let ahead = direction(i);
+        across = (across - across.dot(ahead) * ahead).normalize_or(ahead.any_orthonormal_vector());
+        let up = ahead.cross(across);
+        for k in 0..sides {
+            let angle = TAU * k as f64 / sides as f64;
+            let out = angle.cos() * across + angle.sin() * up;
+            push(&mut shape, centres[i] + radii[i] * out, i as f64 / (count - 1) as f64);
+        }
+    }
+    push(&mut shape, centres[count - 1] + 0.5 * radii[count - 1] * direction(count - 1), 1.0);
+    let at = |ring: usize, k: usize| (1 + ring * sides + k % sides) as u32;
+    let last = shape.points.len() as u32 - 1;
+    for k in 0..sides {
+        shape.faces.push(&[0, at(0, k + 1), at(0, k)]);
+        for ring in 0..count - 1 {
+            shape.faces.push(&[at(ring, k), at(ring, k + 1), at(ring + 1, k + 1), at(ring + 1, k)]);
+        }
+        shape.faces.push(&[at(count - 1, k), at(count - 1, k + 1), last]);
+    }
+    shape
+}
+
 /// The surface of a box centred on the origin, cut into cells: `2(ab + bc + ca) + 2` points, quads, no seams (so uv,
 /// a view from the front, is stretched on the sides).
 pub fn box_shell(size: Vec3, cells: [usize; 3]) -> Shape {
@@ -360,6 +401,7 @@ mod tests {
 
     #[test]
     fn solids_are_closed_point_outwards_and_have_their_volume() {
+        let straight: Vec<Vec3> = (0..=20).map(|i| Vec3::new(0.0, 0.1, 0.1 * f64::from(i))).collect();
         let cases = [
             (sphere(0.5, 64, 48), PI / 6.0, 2),
             (icosphere(0.5, 4), PI / 6.0, 2),
@@ -367,6 +409,7 @@ mod tests {
             (capsule(0.3, 2.0, 96, 16), PI * (0.09 * 1.4 + 4.0 / 3.0 * 0.027), 2),
             (capsule(0.3, 0.6, 96, 16), PI * 4.0 / 3.0 * 0.027, 2),
             (torus(0.5, 0.2, 96, 64), 2.0 * PI * PI * 0.5 * 0.04, 0),
+            (tube(&straight, &[0.1; 21], 64), PI * 0.01 * 2.0 + 2.0 * PI * 0.01 * 0.05 / 3.0, 2),
             (box_shell(Vec3::new(1.0, 2.0, 3.0), [2, 3, 4]), 6.0, 2),
         ];
         for (case, (shape, exact, characteristic)) in cases.iter().enumerate() {
