@@ -7,33 +7,38 @@ use crate::picture::INK;
 use crate::scalars::short_number;
 use crate::{Picture, Scalars};
 
-/// Draws the colour bar with its numbers, name and unit at the right edge.
+/// Draws name, unit and colour bar with its two numbers in one line along the lower edge, in the margin that framing
+/// cameras leave there.
 pub(crate) fn draw_legend(picture: &mut Picture, scalars: &Scalars) {
     let (width, height) = (picture.width as f32, picture.height as f32);
-    let letters = (width.min(height) / 34.0).clamp(6.0, 30.0);
-    let [low, high] = scalars.range;
-    let numbers = [high, low].map(short_number);
-    let column = numbers.iter().map(|text| text_width(text, letters)).fold(0.0, f32::max);
     let title = match (scalars.name.as_str(), scalars.unit.as_str()) {
         (name, "") => name.to_string(),
         ("", unit) => unit.to_string(),
         (name, unit) => format!("{name} ({unit})"),
     };
-    let (margin, bar_width, bar_height) = (1.8 * letters, 1.1 * letters, 0.36 * height);
-    let right = width - margin;
-    let left = right - column - 0.8 * letters - bar_width;
-    let top = margin + 2.2 * letters;
-    for y in top as u32..((top + bar_height) as u32).min(picture.height) {
-        let t = 1.0 - (y as f32 + 0.5 - top) / bar_height;
-        for x in left.max(0.0) as u32..((left + bar_width).max(0.0) as u32).min(picture.width) {
-            picture.blend(x, y, scalars.map.color(t), 1.0);
+    let [low, high] = scalars.range.map(short_number);
+    let bar_width = 0.22 * width;
+    let mut letters = (height / 42.0).clamp(6.0, 32.0);
+    let line = |letters: f32| {
+        [&title, &low, &high].into_iter().map(|text| text_width(text, letters)).sum::<f32>() + 4.5 * letters
+    };
+    // in a narrow picture the letters shrink until the line fits
+    letters *= ((width - bar_width) / line(letters)).min(1.0);
+
+    let baseline = height - 1.1 * letters;
+    let mut right = width - letters;
+    draw_text(picture, Vec2::new(right, baseline), Align::Right, letters, INK, &high);
+    right -= text_width(&high, letters) + 0.8 * letters;
+    let left = right - bar_width;
+    for y in (baseline - letters).max(0.0) as u32..(baseline.ceil() as u32).min(picture.height) {
+        for x in left.max(0.0) as u32..(right.max(0.0) as u32).min(picture.width) {
+            picture.blend(x, y, scalars.map.color((x as f32 + 0.5 - left) / bar_width), 1.0);
         }
     }
-    draw_text(picture, Vec2::new(right, margin + letters), Align::Right, letters, INK, &title);
-    for (row, text) in numbers.iter().enumerate() {
-        let y = top + bar_height * row as f32 + letters * (1.0 - row as f32);
-        draw_text(picture, Vec2::new(right - column, y), Align::Left, letters, INK, text);
-    }
+    right = left - 0.8 * letters;
+    draw_text(picture, Vec2::new(right, baseline), Align::Right, letters, INK, &low);
+    right -= text_width(&low, letters) + 1.4 * letters;
+    draw_text(picture, Vec2::new(right, baseline), Align::Right, letters, INK, &title);
 }
 
 #[cfg(test)]

@@ -39,6 +39,8 @@ mod scene;
 mod stage;
 mod texture;
 mod trace;
+mod vp8;
+mod vp8_tables;
 
 pub use camera::{Camera, View};
 pub use color::{ColorMap, Srgb};

@@ -21,8 +21,8 @@ struct Exhibit<'a> {
 }
 
 impl<'a> Stage<'a> {
-    /// Sets clips side by side, each `size` pixels large with its caption below (none where it is empty). The camera sees all frames of all
-    /// clips, and the ground lies under the lowest of them.
+    /// Sets clips side by side, each `size` pixels large, captions below unless all are empty. The camera sees all
+    /// frames of all clips, and the ground lies under the lowest of them.
     pub fn new(clips: &[(&str, &'a Clip)], view: View, look: Look, size: [u32; 2]) -> Result<Self> {
         if clips.is_empty() {
             return Err(Error::Nothing { what: "a stage needs at least one clip" });
@@ -103,14 +103,25 @@ impl<'a> Stage<'a> {
 
     /// A film of all frames at the first clip's rate; `progress` hears how many are done and may stop it with `false`.
     /// A stopped film ends with the frame it has reached.
-    pub fn film(&self, mut progress: impl FnMut(usize) -> bool) -> Result<Film> {
-        let mut film = Film::new(self.exhibits.first().map_or(0.0, |exhibit| exhibit.clip.frame_rate_hz))?;
+    pub fn film(&self, progress: impl FnMut(usize) -> bool) -> Result<Film> {
+        let mut film = Film::new(self.frame_rate_hz())?;
+        self.record(&mut film, progress)?;
+        Ok(film)
+    }
+
+    /// The same into a film that is already there.
+    pub fn record(&self, film: &mut Film, mut progress: impl FnMut(usize) -> bool) -> Result<()> {
         for frame in 0..self.frame_count() {
             film.push(&self.picture(frame)?)?;
             if !progress(frame + 1) {
                 break;
             }
         }
-        Ok(film)
+        Ok(())
+    }
+
+    /// Frames per second of the first clip.
+    pub fn frame_rate_hz(&self) -> f64 {
+        self.exhibits.first().map_or(0.0, |exhibit| exhibit.clip.frame_rate_hz)
     }
 }

@@ -1,0 +1,647 @@
+//! Small frames: lossy VP8, key frames only, as WebP holds them (RFC 6386).
+//!
+//! A frame is predicted from its own neighbours in blocks of 16 × 16 (mean, from above, from the left, or both), the
+//! rest is transformed, quantised and written with an arithmetic coder whose odds are fitted to the frame. We leave out
+//! the 4 × 4 predictions: renders are smooth, and without them this stays a few hundred lines.
+
+use crate::Srgb;
+use crate::vp8_tables::{
+    AC_STEPS, BANDS, CATEGORIES, DC_STEPS, KEEP, Probability, TOKENS, TokenProbabilities, ZIGZAG,
+};
+
+/// Coefficients of a 4 × 4 block.
+type Block = [i16; 16];
+
+/// The kinds of block that tokens are told apart by.
+const AFTER_MEANS: usize = 0;
+const MEANS: usize = 1;
+const CHROMA: usize = 2;
+
+/// How a square is guessed from what is already there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Guess {
+    Mean,
+    Above,
+    Left,
+    /// Above plus left minus corner: continues a slope.
+    Slope,
+}
+
+/// One 16 × 16 square, ready to be written.
+struct Square {
+    luma: Guess,
+    chroma: Guess,
+    /// Means of the luma blocks, then 16 luma blocks, 4 of U, 4 of V; in zigzag order.
+    levels: [Block; 25],
+}
+
+/// Encodes a picture; `quantiser` from 0 (finest) to 127. Gives the payload of a `VP8 ` chunk.
+pub(crate) fn encode(pixels: &[Srgb], width: usize, height: usize, quantiser: u8) -> Vec<u8> {
+    let steps = Steps::new(quantiser);
+    let across = width.div_ceil(16);
+    let down = height.div_ceil(16);
+    let mut planes = Planes::new(pixels, width, height, across, down);
+    let squares: Vec<Square> =
+        (0..across * down).map(|i| planes.code_square(i % across, i / across, &steps)).collect();
+
+    // fit the odds to the frame
+    let mut counts = Box::new([[[[[0u32; 2]; 11]; 3]; 8]; 4]);
+    write_tokens(&squares, across, &mut |odds, bit| {
+        if let Odds::Token(kind, band, before, branch) = odds {
+            counts[kind][band][before][branch][usize::from(bit)] += 1;
+        }
+    });
+    let written = squares.iter().filter(|square| !square.is_blank()).count();
+    let some_blank = share(written, squares.len() - written);
+
+    let mut head = Coder::default();
+    head.literal(0, 2); // colour space, clamping
+    head.literal(0, 1); // no segments
+    head.literal(0, 1); // normal loop filter
+    head.literal(u32::from(quantiser / 4).min(63), 6);
+    head.literal(0, 3 + 1 + 2); // sharpness, no adjustment, one partition
+    head.literal(u32::from(quantiser.min(127)), 7);
+    head.literal(0, 5 + 1); // no step differs from the table; odds are not kept, there is no next frame
+    let odds = head.token_odds(&counts);
+    head.literal(1, 1); // blank squares are marked
+    head.literal(u32::from(some_blank), 8);
+    for square in &squares {
+        head.bit(square.is_blank(), some_blank);
+        head.bit(true, 145); // one guess for the whole square
+        head.bit(matches!(square.luma, Guess::Left | Guess::Slope), 156);
+        match square.luma {
+            Guess::Mean | Guess::Above => head.bit(square.luma == Guess::Above, 163),
+            Guess::Left | Guess::Slope => head.bit(square.luma == Guess::Slope, 128),
+        }
+        head.bit(square.chroma != Guess::Mean, 142);
+        if square.chroma != Guess::Mean {
+            head.bit(square.chroma != Guess::Above, 114);
+            if square.chroma != Guess::Above {
+                head.bit(square.chroma == Guess::Slope, 183);
+            }
+        }
+    }
+    let mut body = Coder::default();
+    write_tokens(&squares, across, &mut |place, bit| match place {
+        Odds::Token(kind, band, before, branch) => body.bit(bit, odds[kind][band][before][branch]),
+        Odds::Fixed(probability) => body.bit(bit, probability),
+    });
+
+    let (head, body) = (head.finish(), body.finish());
+    let mut bytes = Vec::with_capacity(10 + head.len() + body.len());
+    let tag = (head.len() as u32) << 5 | 0b1_0000; // a key frame, version 0, shown
+    bytes.extend(&tag.to_le_bytes()[..3]);
+    bytes.extend([0x9d, 0x01, 0x2a]);
+    bytes.extend((width as u16).to_le_bytes());
+    bytes.extend((height as u16).to_le_bytes());
+    bytes.extend(head);
+    bytes.extend(body);
+    bytes
+}
+
+impl Square {
+    fn is_blank(&self) -> bool {
+        self.levels.iter().all(|block| block.iter().all(|&level| level == 0))
+    }
+}
+
+/// Quantiser steps (constant term, others) for each kind of block.
+struct Steps {
+    luma: [i16; 2],
+    means: [i16; 2],
+    chroma: [i16; 2],
+}
+
+impl Steps {
+    fn new(quantiser: u8) -> Self {
+        let index = usize::from(quantiser.min(127));
+        let (dc, ac) = (DC_STEPS[index], AC_STEPS[index]);
+        // §14.1: means are twice as fine as they look, since their transform is twice as large
+        let means_ac = (i32::from(ac) * 155 / 100).max(8) as i16;
+        Self { luma: [dc, ac], means: [2 * dc, means_ac], chroma: [dc.min(132), ac] }
+    }
+}
+
+/// Luma and chroma, as given and as the decoder will see them, padded to whole squares.
+struct Planes {
+    given: [Plane; 3],
+    seen: [Plane; 3],
+}
+
+struct Plane {
+    width: usize,
+    values: Vec<u8>,
+}
+
+impl Planes {
+    /// ITU-R BT.601, narrow range; chroma is the mean of 2 × 2 pixels.
+    fn new(pixels: &[Srgb], width: usize, height: usize, across: usize, down: usize) -> Self {
+        let at = |x: usize, y: usize| pixels[y.min(height - 1) * width + x.min(width - 1)].map(f32::from);
+        let level = |value: f32| (value + 0.5) as u8;
+        let luma = |x: usize, y: usize| {
+            let [r, g, b] = at(x, y);
+            level(16.0 + 0.256_788 * r + 0.504_129 * g + 0.097_906 * b)
+        };
+        let mean = |x: usize, y: usize| {
+            let four =
+                [at(2 * x, 2 * y), at(2 * x + 1, 2 * y), at(2 * x, 2 * y + 1), at(2 * x + 1, 2 * y + 1)];
+            [0, 1, 2].map(|c| 0.25 * (four[0][c] + four[1][c] + four[2][c] + four[3][c]))
+        };
+        let blue = |x: usize, y: usize| {
+            let [r, g, b] = mean(x, y);
+            level(128.0 - 0.148_223 * r - 0.290_993 * g + 0.439_216 * b)
+        };
+        let red = |x: usize, y: usize| {
+            let [r, g, b] = mean(x, y);
+            level(128.0 + 0.439_216 * r - 0.367_788 * g - 0.071_427 * b)
+        };
+        let given = [
+            Plane::new(16 * across, 16 * down, luma),
+            Plane::new(8 * across, 8 * down, blue),
+            Plane::new(8 * across, 8 * down, red),
+        ];
+        let seen = [16, 8, 8].map(|side| Plane::new(side * across, side * down, |_, _| 0));
+        Self { given, seen }
+    }
+
+    /// Guesses, transforms and quantises one square, and leaves in `seen` what a decoder makes of it.
+    fn code_square(&mut self, column: usize, row: usize, steps: &Steps) -> Square {
+        let mut levels = [[0; 16]; 25];
+        let luma = self.best_guess(&[0], 16, column, row);
+        let guess = self.seen[0].guess(luma, 16, column, row);
+        let rest = self.rest(0, &guess, 16, column, row);
+
+        // the blocks' constant terms are transformed once more, among themselves
+        let mut spectra: Vec<[f32; 16]> = rest.iter().map(forward).collect();
+        let mut means = [0.0; 16];
+        for (mean, spectrum) in means.iter_mut().zip(&mut spectra) {
+            *mean = std::mem::take(&mut spectrum[0]);
+        }
+        let (level, seen_means) = quantise(&forward_means(&means), steps.means);
+        levels[0] = level;
+        let seen_means = inverse_means(&seen_means);
+        for (i, spectrum) in spectra.iter().enumerate() {
+            let (level, mut seen) = quantise(spectrum, steps.luma);
+            levels[1 + i] = level;
+            seen[0] = seen_means[i];
+            self.seen[0].put(&guess, &inverse(&seen), 16, column, row, i);
+        }
+
+        let chroma = self.best_guess(&[1, 2], 8, column, row);
+        for plane in [1, 2] {
+            let guess = self.seen[plane].guess(chroma, 8, column, row);
+            for (i, rest) in self.rest(plane, &guess, 8, column, row).iter().enumerate() {
+                let (level, seen) = quantise(&forward(rest), steps.chroma);
+                levels[13 + 4 * plane + i] = level;
+                self.seen[plane].put(&guess, &inverse(&seen), 8, column, row, i);
+            }
+        }
+        Square { luma, chroma, levels }
+    }
+
+    /// The guess with the smallest squared error over some planes. Guesses that would need what lies outside the
+    /// picture are not considered.
+    fn best_guess(&self, planes: &[usize], side: usize, column: usize, row: usize) -> Guess {
+        let error = |guess: Guess| -> i64 {
+            let of_plane = |&plane: &usize| {
+                let guessed = self.seen[plane].guess(guess, side, column, row);
+                let square = |i: usize| {
+                    let (x, y) = (column * side + i % side, row * side + i / side);
+                    let off = i64::from(self.given[plane].at(x, y)) - i64::from(guessed[i]);
+                    off * off
+                };
+                (0..side * side).map(square).sum::<i64>()
+            };
+            planes.iter().map(of_plane).sum()
+        };
+        let mut guesses = vec![Guess::Mean];
+        if row > 0 {
+            guesses.push(Guess::Above);
+        }
+        if column > 0 {
+            guesses.push(Guess::Left);
+        }
+        if row > 0 && column > 0 {
+            guesses.push(Guess::Slope);
+        }
+        guesses.into_iter().min_by_key(|&guess| error(guess)).unwrap_or(Guess::Mean)
+    }
+
+    /// What the guess misses, in 4 × 4 blocks.
+    fn rest(&self, plane: usize, guess: &[u8], side: usize, column: usize, row: usize) -> Vec<[f32; 16]> {
+        let blocks = side / 4;
+        let value = |block: usize, i: usize| {
+            let (x, y) = (block % blocks * 4 + i % 4, block / blocks * 4 + i / 4);
+            let given = self.given[plane].at(column * side + x, row * side + y);
+            f32::from(given) - f32::from(guess[y * side + x])
+        };
+        (0..blocks * blocks).map(|block| std::array::from_fn(|i| value(block, i))).collect()
+    }
+}
+
+impl Plane {
+    fn new(width: usize, height: usize, value: impl Fn(usize, usize) -> u8) -> Self {
+        Self { width, values: (0..width * height).map(|i| value(i % width, i / width)).collect() }
+    }
+
+    fn at(&self, x: usize, y: usize) -> u8 {
+        self.values[y * self.width + x]
+    }
+
+    /// A guessed square (§12.2, 12.3).
+    fn guess(&self, guess: Guess, side: usize, column: usize, row: usize) -> Vec<u8> {
+        let (left, top) = (column * side, row * side);
+        let above = |x: usize| i32::from(self.at(left + x, top - 1));
+        let beside = |y: usize| i32::from(self.at(left - 1, top + y));
+        let fill = |value: &dyn Fn(usize, usize) -> i32| {
+            (0..side * side).map(|i| value(i % side, i / side).clamp(0, 255) as u8).collect()
+        };
+        match guess {
+            Guess::Mean => {
+                let from_above = if row > 0 { (0..side).map(above).sum() } else { 0 };
+                let from_left = if column > 0 { (0..side).map(beside).sum() } else { 0 };
+                let count = side as i32 * (i32::from(row > 0) + i32::from(column > 0));
+                let mean = if count > 0 { (from_above + from_left + count / 2) / count } else { 128 };
+                fill(&|_, _| mean)
+            }
+            Guess::Above => fill(&|x, _| above(x)),
+            Guess::Left => fill(&|_, y| beside(y)),
+            Guess::Slope => {
+                let corner = i32::from(self.at(left - 1, top - 1));
+                fill(&|x, y| above(x) + beside(y) - corner)
+            }
+        }
+    }
+
+    /// Writes guess plus rest for one 4 × 4 block of a square.
+    fn put(&mut self, guess: &[u8], rest: &[i32; 16], side: usize, column: usize, row: usize, block: usize) {
+        let blocks = side / 4;
+        for (i, rest) in rest.iter().enumerate() {
+            let (x, y) = (block % blocks * 4 + i % 4, block / blocks * 4 + i / 4);
+            let value = (i32::from(guess[y * side + x]) + rest).clamp(0, 255) as u8;
+            self.values[(row * side + y) * self.width + column * side + x] = value;
+        }
+    }
+}
+
+/// Levels in zigzag order, and the coefficients a decoder makes of them. High frequencies are rounded down a little:
+/// they cost more bits than they are worth.
+fn quantise(spectrum: &[f32; 16], steps: [i16; 2]) -> (Block, [i32; 16]) {
+    let (mut levels, mut seen) = ([0; 16], [0; 16]);
+    for (place, &i) in ZIGZAG.iter().enumerate() {
+        let step = if i == 0 { steps[0] } else { steps[1] };
+        let rounding = if i == 0 { 0.5 } else { 0.38 };
+        let size = (spectrum[i].abs() / f32::from(step) + rounding).floor().min(2047.0);
+        let level = size.copysign(spectrum[i]) as i16;
+        levels[place] = level;
+        seen[i] = i32::from(level) * i32::from(step);
+    }
+    (levels, seen)
+}
+
+/// The transform whose inverse decoders compute: X = ½ Mᵀ P M, the columns of M being 1 and √2 cos, √2 sin of π/8.
+fn forward(block: &[f32; 16]) -> [f32; 16] {
+    const C: f32 = 1.306_563;
+    const S: f32 = 0.541_196_1;
+    let line = |[a, b, c, d]: [f32; 4]| {
+        [a + b + c + d, C * (a - d) + S * (b - c), a - b - c + d, S * (a - d) - C * (b - c)]
+    };
+    both_ways(block, line)
+}
+
+/// The transform of the means: Y = ½ H P H.
+fn forward_means(block: &[f32; 16]) -> [f32; 16] {
+    let line = |[a, b, c, d]: [f32; 4]| [a + b + c + d, a + b - c - d, a - b - c + d, a - b + c - d];
+    both_ways(block, line)
+}
+
+/// A transform of lines, of rows and then of columns, halved.
+fn both_ways(block: &[f32; 16], line: impl Fn([f32; 4]) -> [f32; 4]) -> [f32; 16] {
+    let mut rows = [0.0; 16];
+    for y in 0..4 {
+        let row = line(std::array::from_fn(|x| block[4 * y + x]));
+        rows[4 * y..4 * y + 4].copy_from_slice(&row);
+    }
+    let mut both = [0.0; 16];
+    for x in 0..4 {
+        let column = line(std::array::from_fn(|y| rows[4 * y + x]));
+        (0..4).for_each(|y| both[4 * y + x] = 0.5 * column[y]);
+    }
+    both
+}
+
+/// Exactly what decoders compute (§14.4): columns first, in integers.
+fn inverse(spectrum: &[i32; 16]) -> [i32; 16] {
+    let line = |[i0, i1, i2, i3]: [i32; 4]| {
+        let times_c = |v: i32| v + ((v * 20_091) >> 16);
+        let times_s = |v: i32| (v * 35_468) >> 16;
+        let (a, b) = (i0 + i2, i0 - i2);
+        let (c, d) = (times_s(i1) - times_c(i3), times_c(i1) + times_s(i3));
+        [a + d, b + c, b - c, a - d]
+    };
+    columns_then_rows(spectrum, line, 4)
+}
+
+/// The same for the means (§14.3).
+fn inverse_means(spectrum: &[i32; 16]) -> [i32; 16] {
+    let line = |[i0, i1, i2, i3]: [i32; 4]| {
+        let (a, b, c, d) = (i0 + i3, i1 + i2, i1 - i2, i0 - i3);
+        [a + b, c + d, a - b, d - c]
+    };
+    columns_then_rows(spectrum, line, 3)
+}
+
+fn columns_then_rows(spectrum: &[i32; 16], line: impl Fn([i32; 4]) -> [i32; 4], rounding: i32) -> [i32; 16] {
+    let mut columns = [0; 16];
+    for x in 0..4 {
+        let column = line(std::array::from_fn(|y| spectrum[4 * y + x]));
+        (0..4).for_each(|y| columns[4 * y + x] = column[y]);
+    }
+    let mut both = [0; 16];
+    for y in 0..4 {
+        let row = line(std::array::from_fn(|x| columns[4 * y + x]));
+        (0..4).for_each(|x| both[4 * y + x] = (row[x] + rounding) >> 3);
+    }
+    both
+}
+
+/// The odds of a bit: those of a token branch, or fixed.
+#[derive(Clone, Copy)]
+enum Odds {
+    /// Kind of block, band, what came before, branch.
+    Token(usize, usize, usize, usize),
+    Fixed(Probability),
+}
+
+/// Every bit of every block, in order (§13). Blank squares write nothing.
+fn write_tokens(squares: &[Square], across: usize, write: &mut impl FnMut(Odds, bool)) {
+    // which blocks above and to the left had something: 4 of luma, 2 of U, 2 of V, 1 of means
+    let mut above = vec![[false; 9]; across];
+    let mut left = [false; 9];
+    for (index, square) in squares.iter().enumerate() {
+        let above = &mut above[index % across];
+        if index % across == 0 {
+            left = [false; 9];
+        }
+        if square.is_blank() {
+            *above = [false; 9];
+            left = [false; 9];
+            continue;
+        }
+        let mut block = |levels: &Block, kind: usize, over: usize, beside: usize| {
+            let before = usize::from(above[over]) + usize::from(left[beside]);
+            let something = write_block(levels, kind, before, write);
+            above[over] = something;
+            left[beside] = something;
+        };
+        block(&square.levels[0], MEANS, 8, 8);
+        for i in 0..16 {
+            block(&square.levels[1 + i], AFTER_MEANS, i % 4, i / 4);
+        }
+        for i in 0..8 {
+            let first = 4 + 2 * (i / 4);
+            block(&square.levels[17 + i], CHROMA, first + i % 2, first + i % 4 / 2);
+        }
+    }
+}
+
+/// The tokens of one block; whether it had any.
+fn write_block(levels: &Block, kind: usize, mut before: usize, write: &mut impl FnMut(Odds, bool)) -> bool {
+    let first = usize::from(kind == AFTER_MEANS);
+    let end = levels.iter().rposition(|&level| level != 0).map_or(first, |last| last + 1).max(first);
+    let mut may_end = true;
+    for i in first..16 {
+        let mut bit = |branch: usize, bit: bool| write(Odds::Token(kind, BANDS[i], before, branch), bit);
+        if may_end {
+            bit(0, i < end);
+            if i >= end {
+                break;
+            }
+        }
+        let size = levels[i].abs();
+        bit(1, size > 0);
+        may_end = size > 0;
+        if size == 0 {
+            before = 0;
+            continue;
+        }
+        bit(2, size > 1);
+        if size > 1 {
+            bit(3, size > 4);
+            if size <= 4 {
+                bit(4, size > 2);
+                if size > 2 {
+                    bit(5, size > 3);
+                }
+            } else {
+                let category = CATEGORIES.iter().rposition(|&(least, _)| size >= least).unwrap_or(0);
+                bit(6, category >= 2);
+                match category {
+                    0 | 1 => bit(7, category == 1),
+                    _ => {
+                        bit(8, category >= 4);
+                        bit(if category < 4 { 9 } else { 10 }, category % 2 == 1);
+                    }
+                }
+                let (least, odds) = CATEGORIES[category];
+                for (place, &probability) in odds.iter().enumerate() {
+                    write(Odds::Fixed(probability), (size - least) >> (odds.len() - 1 - place) & 1 == 1);
+                }
+            }
+        }
+        write(Odds::Fixed(128), levels[i] < 0);
+        before = if size > 1 { 2 } else { 1 };
+    }
+    end > first
+}
+
+/// How often of 256 the first happens, kept off the ends.
+fn share(first: usize, second: usize) -> Probability {
+    let total = (first + second).max(1);
+    ((first * 256 + total / 2) / total).clamp(1, 255) as Probability
+}
+
+/// Bits that a choice costs.
+fn cost(probability: Probability, counts: [u32; 2]) -> f64 {
+    let zero = f64::from(probability) / 256.0;
+    -(f64::from(counts[0]) * zero.log2() + f64::from(counts[1]) * (1.0 - zero).log2())
+}
+
+/// The arithmetic coder (§7.3).
+struct Coder {
+    bytes: Vec<u8>,
+    range: u32,
+    bottom: u32,
+    /// Shifts until the next byte is complete.
+    until_byte: u32,
+}
+
+impl Default for Coder {
+    fn default() -> Self {
+        Self { bytes: Vec::new(), range: 255, bottom: 0, until_byte: 24 }
+    }
+}
+
+impl Coder {
+    /// Writes a bit that is zero with the given probability.
+    fn bit(&mut self, bit: bool, probability: Probability) {
+        let split = 1 + (((self.range - 1) * u32::from(probability)) >> 8);
+        if bit {
+            // the bottom has 32 bits and its uppermost is free until the shifts below
+            let (bottom, carried) = self.bottom.overflowing_add(split);
+            debug_assert!(!carried);
+            self.bottom = bottom;
+            self.range -= split;
+        } else {
+            self.range = split;
+        }
+        while self.range < 128 {
+            self.range <<= 1;
+            self.shift();
+        }
+    }
+
+    fn shift(&mut self) {
+        if self.bottom >> 31 == 1 {
+            self.carry();
+        }
+        self.bottom <<= 1;
+        self.until_byte -= 1;
+        if self.until_byte == 0 {
+            self.bytes.push((self.bottom >> 24) as u8);
+            self.bottom &= (1 << 24) - 1;
+            self.until_byte = 8;
+        }
+    }
+
+    /// Adds one to what is already written.
+    fn carry(&mut self) {
+        for byte in self.bytes.iter_mut().rev() {
+            let (sum, carried) = byte.overflowing_add(1);
+            *byte = sum;
+            if !carried {
+                break;
+            }
+        }
+    }
+
+    /// Writes a number, its highest bit first, all odds even.
+    fn literal(&mut self, value: u32, bits: u32) {
+        (0..bits).rev().for_each(|place| self.bit(value >> place & 1 == 1, 128));
+    }
+
+    /// Writes which token odds differ from the usual ones (where that pays) and gives the odds to use.
+    fn token_odds(&mut self, counts: &[[[[[u32; 2]; 11]; 3]; 8]; 4]) -> TokenProbabilities {
+        let mut odds = TOKENS;
+        for kind in 0..4 {
+            for band in 0..8 {
+                for before in 0..3 {
+                    for branch in 0..11 {
+                        let counts = counts[kind][band][before][branch];
+                        let usual = odds[kind][band][before][branch];
+                        let keep = KEEP[kind][band][before][branch];
+                        let fitted = share(counts[0] as usize, counts[1] as usize);
+                        let price = 8.0 + cost(keep, [0, 1]) - cost(keep, [1, 0]);
+                        let pays = cost(usual, counts) - cost(fitted, counts) > price;
+                        self.bit(pays, keep);
+                        if pays {
+                            self.literal(u32::from(fitted), 8);
+                            odds[kind][band][before][branch] = fitted;
+                        }
+                    }
+                }
+            }
+        }
+        odds
+    }
+
+    fn finish(mut self) -> Vec<u8> {
+        (0..32).for_each(|_| self.shift());
+        self.bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Cursor;
+
+    /// Wraps a frame as a still WebP file and reads it back with another decoder.
+    fn decode(frame: &[u8]) -> (u32, u32, Vec<u8>) {
+        let mut file = b"RIFF....WEBPVP8 ".to_vec();
+        file.extend((frame.len() as u32).to_le_bytes());
+        file.extend(frame);
+        file.resize(file.len().next_multiple_of(2), 0);
+        let length = file.len() as u32 - 8;
+        file[4..8].copy_from_slice(&length.to_le_bytes());
+        let mut decoder = image_webp::WebPDecoder::new(Cursor::new(file)).expect("a WebP file");
+        let (width, height) = decoder.dimensions();
+        let mut pixels = vec![0; decoder.output_buffer_size().expect("a size")];
+        decoder.read_image(&mut pixels).expect("a frame");
+        (width, height, pixels)
+    }
+
+    /// A disc with a soft rim on a gradient, all in nearly one hue, as renders are.
+    fn disc(width: usize, height: usize) -> Vec<Srgb> {
+        let pixel = |i: usize| {
+            let (x, y) = ((i % width) as f32 / width as f32 - 0.4, (i / width) as f32 / height as f32 - 0.5);
+            let inside = ((0.3 - x.hypot(y)) * 60.0).clamp(0.0, 1.0);
+            let paper = [248.0 - 14.0 * y, 243.0 - 16.0 * y, 236.0 - 20.0 * y];
+            let clay = [200.0 + 90.0 * x, 140.0 - 100.0 * y, 110.0];
+            [0, 1, 2].map(|c| (paper[c] + inside * (clay[c] - paper[c])) as u8)
+        };
+        (0..width * height).map(pixel).collect()
+    }
+
+    /// Mean error of brightness; colour has half the resolution and is off at every edge.
+    fn mean_error(pixels: &[Srgb], decoded: &[u8]) -> f64 {
+        let brightness = |p: &[u8]| 0.30 * f64::from(p[0]) + 0.59 * f64::from(p[1]) + 0.11 * f64::from(p[2]);
+        let pairs = pixels.iter().zip(decoded.chunks_exact(3));
+        pairs.map(|(a, b)| (brightness(a) - brightness(b)).abs()).sum::<f64>() / pixels.len() as f64
+    }
+
+    #[test]
+    fn another_decoder_sees_the_picture() {
+        for (width, height) in [(160, 112), (61, 37), (16, 16), (1, 1), (3, 40)] {
+            let pixels = disc(width, height);
+            let (w, h, decoded) = decode(&encode(&pixels, width, height, 10));
+            assert_eq!((w as usize, h as usize), (width, height));
+            let error = mean_error(&pixels, &decoded);
+            assert!(error < 2.0, "{width} × {height}: {error:.2} levels off");
+        }
+    }
+
+    #[test]
+    fn coarser_steps_give_smaller_files_and_larger_errors() {
+        let pixels = disc(160, 112);
+        let coded = |quantiser: u8| encode(&pixels, 160, 112, quantiser);
+        let (fine, coarse) = (coded(4), coded(70));
+        assert!(coarse.len() * 2 < fine.len(), "{} and {} bytes", fine.len(), coarse.len());
+        assert!(mean_error(&pixels, &decode(&fine).2) < mean_error(&pixels, &decode(&coarse).2));
+    }
+
+    /// Noise makes large coefficients, every category of token and every guess.
+    #[test]
+    fn noise_survives() {
+        let mut state = 7u32;
+        let mut next = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            if state >> 31 == 1 { 255 } else { 0 }
+        };
+        let pixels: Vec<Srgb> = (0..64 * 48).map(|_| [next(); 3]).collect();
+        let error = mean_error(&pixels, &decode(&encode(&pixels, 64, 48, 0)).2);
+        assert!(error < 3.0, "{error:.2} levels off");
+    }
+
+    #[test]
+    fn transforms_undo_each_other() {
+        let block: [f32; 16] = std::array::from_fn(|i| ((i * 37) % 23) as f32 * 9.0 - 90.0);
+        let rounded = |spectrum: [f32; 16]| spectrum.map(|v| v.round() as i32);
+        for (given, seen) in block.iter().zip(inverse(&rounded(forward(&block)))) {
+            assert!((given - seen as f32).abs() <= 1.0);
+        }
+        for (given, seen) in block.iter().zip(inverse_means(&rounded(forward_means(&block)))) {
+            assert!((given - seen as f32).abs() <= 1.0);
+        }
+    }
+}
