@@ -23,11 +23,22 @@
 //! # Ok::<(), linear::Error>(())
 //! ```
 
+mod conjugate;
+mod dense;
+mod direct;
+mod elimination;
 mod error;
+mod factor;
+mod graph;
 mod matrix;
+mod ordering;
 mod pattern;
+mod policy;
 mod rows;
+mod separator;
 mod solver;
+mod symbolic;
+mod system;
 
 pub use error::Error;
 pub use matrix::Matrix;

@@ -68,6 +68,11 @@ impl Rows {
         self.points[range.clone()].iter().copied().zip(self.weights[range].iter().copied())
     }
 
+    /// All weights, row by row.
+    pub(crate) fn weights(&self) -> &[f64] {
+        &self.weights
+    }
+
     /// Compliance of each row: 0 is hard. May be changed between solves without new symbolic work.
     pub fn compliance(&self) -> &[f64] {
         &self.compliance

@@ -2,12 +2,22 @@
 
 use std::sync::Arc;
 
-use faer::prelude::*;
-use faer::sparse::linalg::solvers::{Llt, SymbolicLlt};
-use faer::sparse::{SparseColMat, Triplet};
-use geometry::Vec3;
+use geometry::{Mat3, Vec3};
 
+use crate::conjugate::{End, Scratch, Stop, conjugate_gradients};
+use crate::direct::Direct;
+use crate::policy::{Costs, Wear};
+use crate::system::{System, norm};
 use crate::{Error, Matrix, Pattern, Rows};
+
+/// No residual can be asked for below this: round-off.
+const SMALLEST_TOLERANCE: f64 = 1e-14;
+/// Corrections with a fresh factor before the residual is what it is.
+const REFINEMENTS: usize = 6;
+/// Restarts from the true residual, where the recurrence's has drifted away from it.
+const ROUNDS: usize = 5;
+/// Iterations of [`Method::ConjugateGradients`] before it gives up, at least and per unknown point.
+const CG_ITERATIONS: (usize, usize) = (1000, 10);
 
 /// How systems are solved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,12 +27,12 @@ pub enum Method {
     Auto,
     /// Factorise every matrix.
     Direct,
-    /// Conjugate gradients, preconditioned by the 3×3 diagonal blocks.
+    /// Conjugate gradients, preconditioned by the 3×3 diagonal blocks (with the rows, where there are any).
     ConjugateGradients,
 }
 
 /// Dials of the solver.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
     /// How systems are solved.
     pub method: Method,
@@ -31,11 +41,12 @@ pub struct Settings {
 /// What a solve did.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Solution {
-    /// Whether the matrix was factorised for it.
+    /// Whether a matrix was factorised for it.
     pub factorized: bool,
-    /// Conjugate-gradient or refinement iterations.
+    /// Conjugate-gradient iterations and refinements.
     pub iterations: usize,
-    /// ‖b − A x − Cᵀλ‖ / ‖b‖ over the unknown points.
+    /// ‖b − A x − Cᵀλ‖ over the unknown points, relative to the larger of ‖b‖ (known points' part moved to it) and
+    /// ‖Cᵀλ‖.
     pub relative_residual: f64,
 }
 
@@ -46,7 +57,7 @@ pub struct Info {
     pub method: String,
     /// Scalar unknowns, multipliers included.
     pub unknowns: usize,
-    /// Scalars stored in the factor.
+    /// Scalars in the lower triangle of the factor.
     pub factor_nonzeros: usize,
     /// Bytes of the factor and its workspace.
     pub factor_bytes: usize,
@@ -54,6 +65,8 @@ pub struct Info {
     pub factor_flops: f64,
     /// Factorisations so far.
     pub factorizations: usize,
+    /// Solves so far.
+    pub solves: usize,
     /// Iterations so far.
     pub iterations: usize,
 }
@@ -62,22 +75,45 @@ pub struct Info {
 pub struct Solver {
     pattern: Arc<Pattern>,
     known: Vec<bool>,
-    /// Unknown points in order, and each point's place among them.
-    unknown: Vec<u32>,
-    place: Vec<u32>,
-    symbolic: Option<SymbolicLlt<usize>>,
+    unknown_count: usize,
     rows: Rows,
+    settings: Settings,
+    direct: Option<Direct>,
+    costs: Option<Costs>,
+    jacobi: Jacobi,
+    state: State,
+    x: Vec<Vec3>,
+    right: Vec<Vec3>,
+    scratch: Scratch,
     factorizations: usize,
+    solves: usize,
     iterations: usize,
 }
 
+/// Everything by which one solve can influence the next.
+#[derive(Default)]
+struct State {
+    /// Weights and compliances of the rows in the kept factor, and what it has cost.
+    kept: Option<(Vec<f64>, Vec<f64>, Wear)>,
+    /// Block-Jacobi iterations were tried and were not worth it.
+    jacobi_failed: bool,
+}
+
+/// The 3×3 diagonal blocks as a preconditioner; with rows, the rows beside them, factorised.
+#[derive(Default)]
+struct Jacobi {
+    inverses: Vec<Mat3>,
+    with_rows: Option<Direct>,
+}
+
 impl Solver {
-    /// Does all symbolic work. `known[i]` says that point i's value is given and eliminated.
+    /// Does all symbolic work: order of elimination, elimination tree, fronts. `known[i]` says that point i's value is
+    /// given and eliminated. The factor's storage is allocated by the first factorisation.
     pub fn new(
         pattern: &Arc<Pattern>,
         known: &[bool],
         rows: &Rows,
-        _settings: Settings,
+        settings: Settings,
     ) -> Result<Self, Error> {
         let count = pattern.count();
         expect("known", count, known.len())?;
@@ -88,28 +124,37 @@ impl Solver {
         if let Some(index) = rows.first_bad() {
             return Err(Error::NotFinite { what: "rows", index });
         }
-        let unknown: Vec<u32> = (0..count as u32).filter(|&i| !known[i as usize]).collect();
-        let mut place = vec![u32::MAX; count];
-        for (k, &i) in unknown.iter().enumerate() {
-            place[i as usize] = k as u32;
-        }
+        let direct =
+            (settings.method != Method::ConjugateGradients).then(|| Direct::new(pattern, known, rows, true));
+        let costs = direct.as_ref().map(|direct| Costs::new(pattern, direct.plan()));
+        let length = count + rows.len();
         Ok(Self {
             pattern: pattern.clone(),
             known: known.to_vec(),
-            unknown,
-            place,
-            symbolic: None,
+            unknown_count: known.iter().filter(|&&known| !known).count(),
             rows: rows.clone(),
+            settings,
+            direct,
+            costs,
+            jacobi: Jacobi::default(),
+            state: State::default(),
+            x: vec![Vec3::ZERO; length],
+            right: vec![Vec3::ZERO; length],
+            scratch: Scratch::new(length),
             factorizations: 0,
+            solves: 0,
             iterations: 0,
         })
     }
 
     /// Solves [A Cᵀ; C −diag(compliance)] [x; λ] = [b; c] for the unknown points to the relative residual
-    /// `tolerance`.
+    /// `tolerance`; the rows hold to round-off.
     ///
     /// On input `x` holds the given values at known points and a guess elsewhere; on output the solution.
-    /// `multipliers` receives λ.
+    /// `multipliers` receives λ. On failure neither is touched.
+    ///
+    /// The caller hands over the matrix of the moment. Whether it is factorised, or solved by iterations with the factor
+    /// of an earlier matrix or with the diagonal blocks, is decided here.
     pub fn solve(
         &mut self,
         matrix: &Matrix,
@@ -120,168 +165,296 @@ impl Solver {
         multipliers: &mut [Vec3],
         tolerance: f64,
     ) -> Result<Solution, Error> {
+        self.check(matrix, right, rows, rows_right, x, multipliers)?;
         let count = self.pattern.count();
-        expect("right", count, right.len())?;
-        expect("x", count, x.len())?;
-        expect("rows_right", rows.len(), rows_right.len())?;
-        expect("multipliers", rows.len(), multipliers.len())?;
+        self.right[..count].copy_from_slice(right);
+        self.right[count..].copy_from_slice(rows_right);
+        self.x[..count].copy_from_slice(x);
+        self.x[count..].fill(Vec3::ZERO);
+        let known = std::mem::take(&mut self.known);
+        let system = System { matrix, rows, known: &known };
+        let result = self.solve_system(system, tolerance.max(SMALLEST_TOLERANCE));
+        self.known = known;
+        if result.is_err() {
+            self.forget();
+        }
+        let solution = result?;
+        x.copy_from_slice(&self.x[..count]);
+        multipliers.copy_from_slice(&self.x[count..]);
+        self.solves += 1;
+        self.iterations += solution.iterations;
+        Ok(solution)
+    }
+
+    /// Factorises a matrix now, and keeps the factor for the solves that follow. Solving does this by itself where it
+    /// pays; calling it is for those who know that many solves with this matrix or ones like it will come.
+    ///
+    /// Does nothing under [`Method::ConjugateGradients`].
+    pub fn factorize(&mut self, matrix: &Matrix, rows: &Rows) -> Result<(), Error> {
         if !self.rows.same_support(rows) {
             return Err(Error::OtherRows);
         }
         if !Arc::ptr_eq(&self.pattern, matrix.pattern()) && self.pattern != *matrix.pattern() {
             return Err(Error::OtherPattern);
         }
-        if let Some(index) = matrix.values().iter().position(|block| !block.is_finite()) {
-            return Err(Error::NotFinite { what: "matrix", index });
-        }
-        let n = 3 * self.unknown.len();
-        let factor = self.factorize(matrix)?;
+        let Some(direct) = &mut self.direct else { return Ok(()) };
+        self.state.kept = None;
+        direct.factorize(matrix, rows)?;
         self.factorizations += 1;
-        // residual at the guess, with known points' part moved to the right
-        let mut b = vec![Vec3::ZERO; count];
-        matrix.multiply(x, &mut b);
-        let mut residual = Mat::<f64>::zeros(n, 1);
-        let mut scale = 0.0;
-        let start = x.to_vec();
-        for (k, &i) in self.unknown.iter().enumerate() {
-            let r = right[i as usize] - b[i as usize];
-            scale += right[i as usize].length_squared();
-            for c in 0..3 {
-                residual[(3 * k + c, 0)] = r[c];
-            }
-        }
-        let mut columns = Mat::<f64>::zeros(n, 3 * rows.len());
-        for r in 0..rows.len() {
-            for (point, weight) in rows.row(r) {
-                let k = self.place[point as usize];
-                if k != u32::MAX {
-                    for c in 0..3 {
-                        columns[(3 * k as usize + c, 3 * r + c)] = weight;
-                    }
-                }
-            }
-        }
-        let free = factor.solve(&residual);
-        let lifted = factor.solve(&columns);
-        let mut schur = columns.transpose() * &lifted;
-        let mut gap = columns.transpose() * &free;
-        let values = rows.multiply(&start);
-        for r in 0..rows.len() {
-            for c in 0..3 {
-                schur[(3 * r + c, 3 * r + c)] += rows.compliance()[r];
-                gap[(3 * r + c, 0)] += values[r][c] - rows_right[r][c];
-            }
-        }
-        if !rows.is_empty() {
-            let dense = schur.llt(faer::Side::Lower).map_err(|error| {
-                let faer::linalg::cholesky::llt::factor::LltError::NonPositivePivot { index } = error;
-                Error::SingularRow { row: index / 3 }
-            })?;
-            dense.solve_in_place(&mut gap);
-        }
-        let step = &free - &lifted * &gap;
-        for (k, &i) in self.unknown.iter().enumerate() {
-            x[i as usize] += Vec3::new(step[(3 * k, 0)], step[(3 * k + 1, 0)], step[(3 * k + 2, 0)]);
-        }
-        for r in 0..rows.len() {
-            multipliers[r] = Vec3::new(gap[(3 * r, 0)], gap[(3 * r + 1, 0)], gap[(3 * r + 2, 0)]);
-        }
-        let mut b = vec![Vec3::ZERO; count];
-        matrix.multiply(x, &mut b);
-        rows.transpose_multiply_add(multipliers, &mut b);
-        let mut norm = 0.0;
-        for &i in &self.unknown {
-            norm += (right[i as usize] - b[i as usize]).length_squared();
-        }
-        let relative_residual = if norm == 0.0 { 0.0 } else { (norm / scale).sqrt() };
-        self.iterations += 1;
-        if scale > 0.0 && (relative_residual > tolerance.max(1e-9) || relative_residual.is_nan()) {
-            return Err(Error::NotConverged { residual: relative_residual, iterations: 1 });
-        }
-        Ok(Solution { factorized: true, iterations: 1, relative_residual })
+        self.state.kept = Some((rows.weights().to_vec(), rows.compliance().to_vec(), Wear::default()));
+        Ok(())
     }
 
-    /// Drops the kept factor, so that what follows depends on nothing before.
-    pub fn forget(&mut self) {}
+    /// Drops the kept factor and every decision, so that what follows depends on nothing before: needed for a resumed
+    /// run to equal an uninterrupted one bit for bit.
+    pub fn forget(&mut self) {
+        self.state = State::default();
+    }
 
     /// What the solver is and has done so far.
     pub fn info(&self) -> Info {
+        let plan = self.direct.as_ref().map(Direct::plan);
+        let kind = if self.rows.is_empty() { "LLᵀ" } else { "LDLᵀ of the saddle-point matrix" };
+        let method = match self.settings.method {
+            Method::Direct => format!("multifrontal {kind}, every matrix"),
+            Method::ConjugateGradients => "conjugate gradients with 3×3 diagonal blocks".into(),
+            Method::Auto if self.factorizations == 0 => {
+                "conjugate gradients with 3×3 diagonal blocks (automatic)".into()
+            }
+            Method::Auto => {
+                format!("multifrontal {kind}, kept for conjugate gradients while it pays (automatic)")
+            }
+        };
         Info {
-            method: "sparse Cholesky factorisation of every matrix".into(),
-            unknowns: 3 * (self.unknown.len() + self.rows.len()),
-            factor_nonzeros: 0,
-            factor_bytes: 0,
-            factor_flops: 0.0,
+            method,
+            unknowns: 3 * (self.unknown_count + self.rows.len()),
+            factor_nonzeros: plan.map_or(0, |plan| plan.nonzeros),
+            factor_bytes: self.direct.as_ref().map_or(0, Direct::bytes),
+            factor_flops: plan.map_or(0.0, |plan| plan.flops),
             factorizations: self.factorizations,
+            solves: self.solves,
             iterations: self.iterations,
         }
     }
 
-    fn factorize(&mut self, matrix: &Matrix) -> Result<Llt<usize, f64>, Error> {
-        let n = 3 * self.unknown.len();
-        let mut triplets = Vec::new();
-        for j in 0..self.pattern.count() {
-            for (slot, i) in self.pattern.column(j) {
-                if self.known[j] || self.known[i as usize] {
-                    continue;
-                }
-                let (i, j) = (3 * self.place[i as usize] as usize, 3 * self.place[j] as usize);
-                for c in 0..3 {
-                    for r in 0..3 {
-                        triplets.push(Triplet::new(i + r, j + c, matrix.values()[slot].col(c)[r]));
-                    }
+    fn check(
+        &self,
+        matrix: &Matrix,
+        right: &[Vec3],
+        rows: &Rows,
+        rows_right: &[Vec3],
+        x: &[Vec3],
+        multipliers: &[Vec3],
+    ) -> Result<(), Error> {
+        let count = self.pattern.count();
+        expect("right", count, right.len())?;
+        expect("x", count, x.len())?;
+        if !self.rows.same_support(rows) {
+            return Err(Error::OtherRows);
+        }
+        expect("rows_right", rows.len(), rows_right.len())?;
+        expect("multipliers", rows.len(), multipliers.len())?;
+        if !Arc::ptr_eq(&self.pattern, matrix.pattern()) && self.pattern != *matrix.pattern() {
+            return Err(Error::OtherPattern);
+        }
+        let not_finite = |what, index: Option<usize>| match index {
+            Some(index) => Err(Error::NotFinite { what, index }),
+            None => Ok(()),
+        };
+        not_finite("matrix", matrix.values().iter().position(|block| !block.is_finite()))?;
+        not_finite("rows", rows.first_bad())?;
+        not_finite("right", right.iter().position(|v| !v.is_finite()))?;
+        not_finite("rows_right", rows_right.iter().position(|v| !v.is_finite()))?;
+        not_finite("x", x.iter().position(|v| !v.is_finite()))
+    }
+
+    /// Chooses a preconditioner and iterates, from self.x to self.x.
+    fn solve_system(&mut self, system: System<'_>, tolerance: f64) -> Result<Solution, Error> {
+        let size = self.right_size(system);
+        if size == 0.0 {
+            // nothing pulls: the guess can only do harm
+            for (x, &known) in self.x.iter_mut().zip(system.known) {
+                if !known {
+                    *x = Vec3::ZERO;
                 }
             }
         }
-        let sparse = SparseColMat::try_new_from_triplets(n, n, &triplets)
-            .map_err(|_| Error::OutOfMemory { bytes: 8 * triplets.len() })?;
-        if self.symbolic.is_none() {
-            self.symbolic = Some(
-                SymbolicLlt::try_new(sparse.symbolic(), faer::Side::Lower)
-                    .map_err(|_| Error::OutOfMemory { bytes: 8 * triplets.len() })?,
-            );
+        let Some(costs) = self.costs else { return self.solve_by_jacobi(system, size, tolerance) };
+        let mut iterations = 0;
+        if self.settings.method == Method::Auto {
+            let rows = system.rows;
+            let usable = |kept: &(Vec<f64>, Vec<f64>, Wear)| {
+                kept.0 == rows.weights() && kept.1 == rows.compliance() && !kept.2.is_worn(&costs)
+            };
+            if self.state.kept.as_ref().is_some_and(usable) {
+                let budget = costs.factor_budget();
+                if let Some(solution) =
+                    self.iterate(system, size, tolerance, budget, false, &mut iterations)?
+                {
+                    if let Some((_, _, wear)) = &mut self.state.kept {
+                        wear.add(iterations, &costs);
+                    }
+                    return Ok(solution);
+                }
+            } else if self.state.kept.is_none()
+                && !self.state.jacobi_failed
+                && self.jacobi_prepared(system).is_ok()
+            {
+                let budget = costs.jacobi_budget();
+                if let Some(solution) =
+                    self.iterate(system, size, tolerance, budget, true, &mut iterations)?
+                {
+                    return Ok(solution);
+                }
+                self.state.jacobi_failed = true;
+            }
         }
-        let Some(symbolic) = self.symbolic.clone() else { return Err(Error::OutOfMemory { bytes: 0 }) };
-        Llt::try_new_with_symbolic(symbolic, sparse.as_ref(), faer::Side::Lower)
-            .map_err(|_| Error::NotPositiveDefinite { point: 0 })
+        self.factorize(system.matrix, system.rows)?;
+        let mut refinements = 0;
+        let solution = self.iterate(system, size, tolerance, REFINEMENTS, false, &mut refinements)?;
+        iterations += refinements;
+        let Some(solution) = solution else { return Err(self.not_converged(system, size, iterations)) };
+        if let Some((_, _, wear)) = &mut self.state.kept {
+            wear.add(refinements, &costs);
+        }
+        Ok(Solution { factorized: true, iterations, ..solution })
+    }
+
+    /// [`Method::ConjugateGradients`].
+    fn solve_by_jacobi(&mut self, system: System<'_>, size: f64, tolerance: f64) -> Result<Solution, Error> {
+        self.jacobi_prepared(system)?;
+        let budget = CG_ITERATIONS.0.max(CG_ITERATIONS.1 * self.unknown_count);
+        let mut iterations = 0;
+        match self.iterate(system, size, tolerance, budget, true, &mut iterations)? {
+            Some(solution) => Ok(solution),
+            None => Err(self.not_converged(system, size, iterations)),
+        }
+    }
+
+    /// Iterates until the true residual is below the tolerance and the rows hold. None when that takes more than the
+    /// budget (or, unless nothing else is left to try, looks as if it would).
+    fn iterate(
+        &mut self,
+        system: System<'_>,
+        size: f64,
+        tolerance: f64,
+        budget: usize,
+        by_jacobi: bool,
+        iterations: &mut usize,
+    ) -> Result<Option<Solution>, Error> {
+        let count = system.count();
+        let (jacobi, direct) = (&mut self.jacobi, &mut self.direct);
+        let mut precondition = |v: &mut [Vec3]| match (by_jacobi, direct.as_mut()) {
+            (false, Some(direct)) => direct.solve(v),
+            _ => jacobi.apply(v),
+        };
+        let mut given_up = false;
+        for round in 0..ROUNDS {
+            system.residual(&self.right, &self.x, &mut self.scratch.r);
+            let rows_hold = system.rows_hold(&self.right, &self.x, &self.scratch.r);
+            let mut size = size.max(system.transposed_size(&self.x[count..], &mut self.scratch.z));
+            let residual = norm(&self.scratch.r[..count]);
+            let relative = if residual == 0.0 { 0.0 } else { residual / size };
+            // rows that two corrections could not bring closer hold as well as round-off lets them
+            if relative <= tolerance && (rows_hold || round > 2) {
+                return Ok(Some(Solution {
+                    factorized: false,
+                    iterations: *iterations,
+                    relative_residual: relative,
+                }));
+            }
+            if given_up || *iterations >= budget {
+                break;
+            }
+            if !rows_hold {
+                // to a point where the rows hold; the iteration keeps them
+                precondition(&mut self.scratch.r);
+                self.x.iter_mut().zip(&self.scratch.r).for_each(|(x, &z)| *x += z);
+                *iterations += 1;
+                system.residual(&self.right, &self.x, &mut self.scratch.r);
+                size = size.max(system.transposed_size(&self.x[count..], &mut self.scratch.z));
+            }
+            let stop = Stop {
+                // a little below, so that the true residual agrees
+                target: 0.9 * tolerance * size,
+                budget: budget.saturating_sub(*iterations),
+                foretell: self.settings.method == Method::Auto,
+            };
+            let (spent, end) =
+                conjugate_gradients(system, &mut self.x, &mut self.scratch, stop, &mut precondition);
+            *iterations += spent;
+            match end {
+                End::Broken { point } if self.settings.method == Method::ConjugateGradients => {
+                    return Err(Error::NotPositiveDefinite { point });
+                }
+                // with an exact factor a broken iteration has reached round-off: look at the true residual
+                End::Converged | End::Broken { .. } => {}
+                End::Abandoned => given_up = true,
+            }
+        }
+        Ok(None)
+    }
+
+    fn jacobi_prepared(&mut self, system: System<'_>) -> Result<(), Error> {
+        let (pattern, known) = (&self.pattern, system.known);
+        self.jacobi.prepare(pattern, known, system.matrix, system.rows)
+    }
+
+    /// ‖b − A x‖ over the unknown points, x zero there: the size that residuals are compared with.
+    fn right_size(&mut self, system: System<'_>) -> f64 {
+        let count = system.count();
+        let given = |(i, x): (usize, &Vec3)| if system.known[i] { *x } else { Vec3::ZERO };
+        let Scratch { r, z, .. } = &mut self.scratch;
+        z.fill(Vec3::ZERO);
+        z.iter_mut().zip(self.x[..count].iter().enumerate().map(given)).for_each(|(z, x)| *z = x);
+        system.residual(&self.right, z, r);
+        norm(&self.scratch.r[..count])
+    }
+
+    fn not_converged(&mut self, system: System<'_>, size: f64, iterations: usize) -> Error {
+        let count = system.count();
+        system.residual(&self.right, &self.x, &mut self.scratch.r);
+        let size = size.max(system.transposed_size(&self.x[count..], &mut self.scratch.z));
+        Error::NotConverged { residual: norm(&self.scratch.r[..count]) / size, iterations }
+    }
+}
+
+impl Jacobi {
+    fn prepare(
+        &mut self,
+        pattern: &Pattern,
+        known: &[bool],
+        matrix: &Matrix,
+        rows: &Rows,
+    ) -> Result<(), Error> {
+        if !rows.is_empty() {
+            let with_rows = self.with_rows.get_or_insert_with(|| Direct::new(pattern, known, rows, false));
+            return with_rows.factorize(matrix, rows);
+        }
+        self.inverses.resize(pattern.count(), Mat3::ZERO);
+        for (point, inverse) in self.inverses.iter_mut().enumerate() {
+            *inverse = Mat3::ZERO;
+            if !known[point] {
+                let block = matrix.diagonal(point);
+                *inverse = block.inverse();
+                let positive = block.x_axis.x > 0.0 && inverse.x_axis.x > 0.0 && block.determinant() > 0.0;
+                if !positive || !inverse.is_finite() {
+                    return Err(Error::NotPositiveDefinite { point });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn apply(&mut self, v: &mut [Vec3]) {
+        match &mut self.with_rows {
+            Some(direct) => direct.solve(v),
+            None => v.iter_mut().zip(&self.inverses).for_each(|(v, inverse)| *v = *inverse * *v),
+        }
     }
 }
 
 /// The error for an array of the wrong length.
 fn expect(what: &'static str, expected: usize, found: usize) -> Result<(), Error> {
     if expected == found { Ok(()) } else { Err(Error::SizeMismatch { what, expected, found }) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use geometry::Mat3;
-
-    #[test]
-    fn a_chain_with_a_known_end_and_a_hard_average() {
-        let n = 6u32;
-        let stencils: Vec<[u32; 2]> = (0..n - 1).map(|i| [i, i + 1]).collect();
-        let pattern = Arc::new(Pattern::from_stencils(n as usize, stencils.iter().map(|s| s.as_slice())));
-        let mut matrix = Matrix::new(pattern.clone());
-        for i in 0..n {
-            matrix.add(i, i, 3.0 * Mat3::IDENTITY);
-            if i > 0 {
-                matrix.add(i, i - 1, -Mat3::IDENTITY);
-            }
-        }
-        let mut known = vec![false; n as usize];
-        known[0] = true;
-        let rows = Rows::new(n as usize, [vec![(2, 0.5), (4, 0.5)]]);
-        let mut solver = Solver::new(&pattern, &known, &rows, Settings::default()).unwrap();
-        let mut x = vec![Vec3::ZERO; n as usize];
-        x[0] = Vec3::new(1.0, 2.0, 3.0);
-        let right = vec![Vec3::Y; n as usize];
-        let target = [Vec3::new(0.3, -0.2, 5.0)];
-        let mut multipliers = [Vec3::ZERO];
-        let solution =
-            solver.solve(&matrix, &right, &rows, &target, &mut x, &mut multipliers, 1e-10).unwrap();
-        assert!(solution.relative_residual < 1e-12);
-        assert_eq!(x[0], Vec3::new(1.0, 2.0, 3.0));
-        assert!((rows.multiply(&x)[0] - target[0]).length() < 1e-12);
-    }
 }

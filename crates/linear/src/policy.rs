@@ -1,0 +1,89 @@
+//! When a factorisation pays: costs by operation counts, never by clocks, so that every run decides alike.
+//!
+//! A kept factor is like a machine that wears: its solves take more iterations as the matrix moves away. The cheapest
+//! moment to replace it is when the next solve costs more than the average so far, the factorisation included.
+
+use crate::Pattern;
+use crate::symbolic::Symbolic;
+
+/// Dense kernels do about this many operations in the time of one in a product that streams from memory.
+const DENSE_ADVANTAGE: f64 = 12.0;
+/// Share of a factorisation's cost that block-Jacobi iterations may take before a factor is the better choice: a
+/// factor serves several solves.
+const JACOBI_SHARE: f64 = 0.4;
+
+/// Costs in operations of a streaming product.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Costs {
+    /// One factorisation.
+    pub(crate) factorization: f64,
+    /// One iteration with the factor: two triangular solves and a product.
+    pub(crate) factor_iteration: f64,
+    /// One iteration with the diagonal blocks.
+    pub(crate) jacobi_iteration: f64,
+}
+
+impl Costs {
+    pub(crate) fn new(pattern: &Pattern, plan: &Symbolic) -> Self {
+        let product = 36.0 * pattern.block_count() as f64 + 60.0 * pattern.count() as f64;
+        let nonzeros = plan.nonzeros as f64;
+        Self {
+            factorization: plan.flops / DENSE_ADVANTAGE + 4.0 * nonzeros,
+            factor_iteration: 4.0 * nonzeros + product,
+            jacobi_iteration: product + 30.0 * pattern.count() as f64,
+        }
+    }
+
+    /// Iterations with a kept factor after which a new one is cheaper.
+    pub(crate) fn factor_budget(&self) -> usize {
+        ((self.factorization / self.factor_iteration) as usize).max(3)
+    }
+
+    /// Block-Jacobi iterations after which a factor is the better choice.
+    pub(crate) fn jacobi_budget(&self) -> usize {
+        ((JACOBI_SHARE * self.factorization / self.jacobi_iteration) as usize).max(4)
+    }
+}
+
+/// What a kept factor has cost.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Wear {
+    solves: usize,
+    spent: f64,
+    last: f64,
+}
+
+impl Wear {
+    /// Counts a solve of so many iterations.
+    pub(crate) fn add(&mut self, iterations: usize, costs: &Costs) {
+        self.last = iterations as f64 * costs.factor_iteration;
+        self.spent += self.last;
+        self.solves += 1;
+    }
+
+    /// Whether another solve like the last would cost more than the average so far.
+    pub(crate) fn is_worn(&self, costs: &Costs) -> bool {
+        self.solves > 0 && self.last > (costs.factorization + self.spent) / self.solves as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_factor_is_replaced_when_the_next_solve_costs_more_than_the_average() {
+        let costs = Costs { factorization: 100.0, factor_iteration: 10.0, jacobi_iteration: 1.0 };
+        assert_eq!(costs.factor_budget(), 10);
+        assert_eq!(costs.jacobi_budget(), 40);
+        let mut wear = Wear::default();
+        assert!(!wear.is_worn(&costs));
+        for iterations in [1, 2, 3, 4] {
+            wear.add(iterations, &costs);
+            assert!(!wear.is_worn(&costs), "{wear:?}");
+        }
+        // average (100 + 100 + 60) / 5 = 52 < 60
+        wear.add(6, &costs);
+        assert!(wear.is_worn(&costs));
+    }
+}
