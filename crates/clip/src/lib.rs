@@ -1,30 +1,43 @@
-//! What an artist means by an animation: meshes, a skeleton, frames.
+//! What an artist means by an animation: meshes, a skeleton, frames; and the files that hold it.
 //!
 //! A [`Clip`] is read from a file, goes through layers, and is written to a file. Its static part (topology, rest
 //! shape, uv, groups, materials) is in memory; its frames come one at a time from a [`Frames`] source, so that long
 //! clips never have to be held whole.
 //!
 //! ```
-//! use clip::{Clip, Frame, Mesh};
+//! use clip::{Clip, Mesh, ReadOptions, Selector, WriteOptions};
 //!
 //! let mut flag = Mesh::new("flag", vec![[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], &[[0, 1, 2]]);
 //! flag.set_group("hoist", vec![1.0, 0.0, 1.0]);
-//! let clip = Clip::still(flag, 24.0, 10);
-//! assert_eq!(clip.frame_count(), 10);
-//! assert_eq!(clip.frame(9)?.points[0][1], [1.0, 0.0, 0.0]);
+//! let still = Clip::still(flag, 24.0, 10);
+//!
+//! # let folder = tempfile::tempdir().unwrap();
+//! let path = folder.path().join("flag.glb");
+//! clip::write(&path, &still, &WriteOptions::default())?;
+//! let back = clip::read(&path, &ReadOptions::default())?;
+//! assert_eq!(back.frame_count(), 10);
+//! assert_eq!(back.frame(9)?.points[0][1], [1.0, 0.0, 0.0]);
+//! assert_eq!(Selector::Group("hoist".into()).weights(&back, 0, folder.path())?, [1.0, 0.0, 1.0]);
+//! assert!(clip::problems(&back).is_empty());
 //! # Ok::<(), clip::Error>(())
 //! ```
 
 mod clip;
+mod compare;
 mod error;
 mod faces;
 mod format;
 mod frames;
 mod material;
 mod mesh;
+mod problems;
+mod select;
 mod skeleton;
 
 pub use clip::Clip;
+pub use compare::{
+    FrameDistance, FrameStrain, StrainMeter, distances, frame_distance, strains, topology_differences,
+};
 pub use error::Error;
 pub use faces::Faces;
 pub use format::{
@@ -34,6 +47,8 @@ pub use format::{
 pub use frames::{Frame, Frames, MemoryFrames};
 pub use material::{Image, Material};
 pub use mesh::{Group, Mesh, Part};
+pub use problems::{Problem, Severity, problems};
+pub use select::{BoxRegion, HeightRegion, Selector, SphereRegion};
 pub use skeleton::{Joint, Skeleton, Skin, Transform};
 
 /// The result of anything that reads, checks or writes clips.

@@ -1,0 +1,317 @@
+//! Which points: selectors for shot files.
+//!
+//! A selector gives every point of a mesh a weight between zero and one. Places are those of the clip's first frame:
+//! what the artist sees when the shot is opened.
+
+use std::path::{Path, PathBuf};
+
+use geometry::{Topology, Vec3};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Clip, Error, Mesh, Result};
+
+/// Chooses points of a mesh, in a shot file `{ group = "hoist" }`, `{ height = { from = 1.0, to = 1.2 } }`, `"all"`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Selector {
+    /// Every point.
+    All,
+    /// The weights of a group: painted colours (`color.r`), an OBJ group, a joint's influence.
+    Group(String),
+    /// How much a joint moves each point, by the mesh's skin.
+    Joint(String),
+    /// What lies in a box.
+    Box(BoxRegion),
+    /// What lies in a sphere.
+    Sphere(SphereRegion),
+    /// What lies above a height, softly.
+    Height(HeightRegion),
+    /// One connected piece of the mesh, counted from zero in the order of their first points.
+    Component(usize),
+    /// A weight for each point from a file beside the shot: JSON or CSV.
+    File(PathBuf),
+    /// What any of these choose: the largest weight.
+    Any(Vec<Selector>),
+    /// What this does not choose: one minus its weight.
+    Not(Box<Selector>),
+}
+
+/// A box with edges along the axes, in metres.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BoxRegion {
+    /// The corner with the smallest coordinates.
+    pub min: [f64; 3],
+    /// The corner with the largest coordinates.
+    pub max: [f64; 3],
+    /// How far outside weights fall to zero, in metres.
+    #[serde(default)]
+    pub falloff: f64,
+}
+
+/// A sphere, in metres.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SphereRegion {
+    /// Its middle.
+    #[serde(alias = "center")]
+    pub centre: [f64; 3],
+    /// How far it reaches.
+    pub radius: f64,
+    /// How far outside weights fall to zero, in metres.
+    #[serde(default)]
+    pub falloff: f64,
+}
+
+/// A soft step in height, in metres: zero at `from`, one at `to`, which may lie below.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HeightRegion {
+    /// Where weights begin to rise.
+    pub from: f64,
+    /// Where they reach one.
+    pub to: f64,
+}
+
+impl Selector {
+    /// A weight for each point of a mesh. Files are looked for in `folder`.
+    pub fn weights(&self, clip: &Clip, mesh: usize, folder: &Path) -> Result<Vec<f32>> {
+        let Some(shape) = clip.meshes.get(mesh) else {
+            let names = clip.meshes.iter().map(|mesh| mesh.name.clone());
+            return Err(Error::no_such_name(
+                "mesh",
+                &mesh.to_string(),
+                format!("clip `{}`", clip.name),
+                names,
+            ));
+        };
+        let by_place = |weight: &dyn Fn(Vec3) -> f64| -> Result<Vec<f32>> {
+            let frame = clip.checked_frame(0)?;
+            Ok(frame.points[mesh].iter().map(|p| weight(Vec3::from(p.map(f64::from))) as f32).collect())
+        };
+        match self {
+            Self::All => Ok(vec![1.0; shape.point_count()]),
+            Self::Group(name) => match shape.group(name) {
+                Some(group) => Ok(group.weights.clone()),
+                None => {
+                    let known = shape.groups.iter().map(|group| group.name.clone());
+                    Err(Error::no_such_name("group", name, format!("mesh `{}`", shape.name), known))
+                }
+            },
+            Self::Joint(name) => joint_weights(clip, shape, name),
+            Self::Box(region) => by_place(&|p| {
+                let (min, max) = (Vec3::from(region.min), Vec3::from(region.max));
+                let outside = (min - p).max(p - max).max(Vec3::ZERO).length();
+                fade(outside, region.falloff)
+            }),
+            Self::Sphere(region) => {
+                by_place(&|p| fade(p.distance(Vec3::from(region.centre)) - region.radius, region.falloff))
+            }
+            Self::Height(HeightRegion { from, to }) => by_place(&|p| {
+                if from == to {
+                    return f64::from(p.y >= *to);
+                }
+                smooth((p.y - from) / (to - from))
+            }),
+            Self::Component(number) => component_weights(shape, *number),
+            Self::File(path) => read_weights(&folder.join(path), shape.point_count()),
+            Self::Any(selectors) => {
+                let mut weights = vec![0.0_f32; shape.point_count()];
+                for selector in selectors {
+                    let others = selector.weights(clip, mesh, folder)?;
+                    weights.iter_mut().zip(others).for_each(|(weight, other)| *weight = weight.max(other));
+                }
+                Ok(weights)
+            }
+            Self::Not(selector) => {
+                Ok(selector.weights(clip, mesh, folder)?.into_iter().map(|weight| 1.0 - weight).collect())
+            }
+        }
+    }
+}
+
+/// One inside, zero beyond the falloff, smooth between.
+fn fade(outside: f64, falloff: f64) -> f64 {
+    if outside <= 0.0 { 1.0 } else { smooth(1.0 - outside / falloff.max(1e-12)) }
+}
+
+/// Hermite's step from 0 to 1: no kink at either end.
+fn smooth(s: f64) -> f64 {
+    let s = s.clamp(0.0, 1.0);
+    s * s * (3.0 - 2.0 * s)
+}
+
+fn joint_weights(clip: &Clip, mesh: &Mesh, name: &str) -> Result<Vec<f32>> {
+    let joints = clip.skeleton.as_ref().map_or(&[][..], |skeleton| skeleton.joints.as_slice());
+    let influences = mesh.skin.as_ref().map(|skin| (skin, &skin.binds));
+    let known = || {
+        let binds = influences.iter().flat_map(|(_, binds)| binds.iter());
+        binds.filter_map(|&(joint, _)| joints.get(joint)).map(|joint| joint.name.clone()).collect::<Vec<_>>()
+    };
+    let found = influences.and_then(|(skin, binds)| {
+        let bind =
+            binds.iter().position(|&(joint, _)| joints.get(joint).is_some_and(|joint| joint.name == name))?;
+        Some((skin, bind as u32))
+    });
+    let Some((skin, bind)) = found else {
+        return Err(Error::no_such_name("joint", name, format!("the skin of mesh `{}`", mesh.name), known()));
+    };
+    let weight =
+        |of_point: &Vec<(u32, f32)>| of_point.iter().filter(|&&(b, _)| b == bind).map(|&(_, w)| w).sum();
+    Ok(skin.influences.iter().map(weight).collect())
+}
+
+fn component_weights(mesh: &Mesh, number: usize) -> Result<Vec<f32>> {
+    let components = Topology::new(mesh.point_count(), &mesh.point_triangles()).components();
+    let count = components.iter().max().map_or(0, |&last| last as usize + 1);
+    if number >= count {
+        let known = (0..count).map(|number| number.to_string());
+        return Err(Error::no_such_name(
+            "component",
+            &number.to_string(),
+            format!("mesh `{}`", mesh.name),
+            known,
+        ));
+    }
+    Ok(components.iter().map(|&component| f32::from(u8::from(component as usize == number))).collect())
+}
+
+/// Weights from a side file. JSON: a list with a number for each point, or a list of `[point, weight]`. CSV: a line
+/// with a weight for each point, or lines `point,weight`; a first line without numbers is a heading. Points that are
+/// not named weigh nothing.
+fn read_weights(path: &Path, point_count: usize) -> Result<Vec<f32>> {
+    let bytes = std::fs::read(path).map_err(|source| Error::Io { path: path.to_path_buf(), source })?;
+    let bad = |place: String, problem: String| Error::Malformed { path: path.to_path_buf(), place, problem };
+    let is_json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
+    let rows: Vec<Vec<f64>> = if is_json {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Row {
+            One(f64),
+            Pair([f64; 2]),
+        }
+        let rows: Vec<Row> = serde_json::from_slice(&bytes).map_err(|error| {
+            let problem = "a list of weights or of [point, weight] was expected".into();
+            bad(format!("line {}", error.line()), problem)
+        })?;
+        let row = |row| match row {
+            Row::One(weight) => vec![weight],
+            Row::Pair(pair) => pair.to_vec(),
+        };
+        rows.into_iter().map(row).collect()
+    } else {
+        let text = String::from_utf8_lossy(&bytes);
+        let mut rows = Vec::new();
+        for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+            let fields: Option<Vec<f64>> =
+                line.split([',', ';', '\t']).map(|field| field.trim().parse().ok()).collect();
+            match fields {
+                Some(fields) if fields.len() <= 2 => rows.push(fields),
+                None if number == 0 => {}
+                _ => {
+                    return Err(bad(
+                        format!("line {}", number + 1),
+                        "`weight` or `point,weight` was expected".into(),
+                    ));
+                }
+            }
+        }
+        rows
+    };
+    let pairs = rows.iter().any(|row| row.len() == 2);
+    if !pairs && rows.len() != point_count {
+        let problem = format!("{} weights, but the mesh has {point_count} points", rows.len());
+        return Err(bad("the whole file".into(), problem));
+    }
+    let mut weights = vec![0.0; point_count];
+    for (number, row) in rows.iter().enumerate() {
+        let (point, weight) = match row.as_slice() {
+            [weight] => (number as f64, *weight),
+            [point, weight] => (*point, *weight),
+            _ => continue,
+        };
+        if point.fract() != 0.0 || !(0.0..point_count as f64).contains(&point) || !weight.is_finite() {
+            let problem = format!(
+                "point {point} with weight {weight}, but the mesh has points 0 to {}",
+                point_count.max(1) - 1
+            );
+            return Err(bad(format!("row {}", number + 1), problem));
+        }
+        weights[point as usize] = weight as f32;
+    }
+    Ok(weights)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn clip() -> Clip {
+        // two triangles apart, at heights 0 and 1
+        let points = vec![
+            [0.0; 3],
+            [1.0, 0.0, 0.0],
+            [0.0, 0.0, 1.0],
+            [0.0, 1.0, 0.0],
+            [1.0, 1.0, 0.0],
+            [0.0, 1.0, 1.0],
+        ];
+        let mut mesh = Mesh::new("flag", points, &[[0, 1, 2], [3, 4, 5]]);
+        mesh.set_group("hoist", vec![1.0, 0.5, 0.0, 0.0, 0.0, 0.0]);
+        Clip::still(mesh, 24.0, 1)
+    }
+
+    fn weights(toml: &str) -> Result<Vec<f32>> {
+        let selector: Selector = serde_json::from_str(toml).unwrap();
+        selector.weights(&clip(), 0, Path::new(""))
+    }
+
+    #[test]
+    fn each_selector_chooses_its_points() {
+        assert_eq!(weights(r#""all""#).unwrap(), [1.0; 6]);
+        assert_eq!(weights(r#"{"group":"hoist"}"#).unwrap()[..2], [1.0, 0.5]);
+        assert_eq!(
+            weights(r#"{"box":{"min":[-1,-1,-1],"max":[0.5,0.5,0.5]}}"#).unwrap(),
+            [1.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+        );
+        assert_eq!(
+            weights(r#"{"sphere":{"centre":[0,0,0],"radius":0.5,"falloff":1}}"#).unwrap()[..4],
+            [1.0, 0.5, 0.5, 0.5]
+        );
+        assert_eq!(weights(r#"{"height":{"from":0.5,"to":1}}"#).unwrap(), [0.0, 0.0, 0.0, 1.0, 1.0, 1.0]);
+        assert_eq!(weights(r#"{"height":{"from":2,"to":0}}"#).unwrap(), [1.0, 1.0, 1.0, 0.5, 0.5, 0.5]);
+        assert_eq!(weights(r#"{"component":1}"#).unwrap(), [0.0, 0.0, 0.0, 1.0, 1.0, 1.0]);
+        assert_eq!(
+            weights(r#"{"not":{"any":[{"component":1},{"group":"hoist"}]}}"#).unwrap(),
+            [0.0, 0.5, 1.0, 0.0, 0.0, 0.0]
+        );
+    }
+
+    #[test]
+    fn a_name_that_does_not_exist_lists_those_that_do() {
+        let words = weights(r#"{"group":"hosit"}"#).unwrap_err().to_string();
+        assert_eq!(words, "there is no group `hosit` in mesh `flag`; there are `hoist`");
+        assert!(weights(r#"{"joint":"Head"}"#).unwrap_err().to_string().contains("it has none"));
+        assert!(weights(r#"{"component":2}"#).unwrap_err().to_string().contains("`0`, `1`"));
+    }
+
+    #[test]
+    fn side_files_are_lists_or_pairs() {
+        let folder = tempfile::tempdir().unwrap();
+        let read = |name: &str, text: &str| {
+            std::fs::write(folder.path().join(name), text).unwrap();
+            Selector::File(name.into()).weights(&clip(), 0, folder.path())
+        };
+        let expected = [0.0, 0.25, 0.0, 0.0, 0.0, 1.0];
+        assert_eq!(read("a.json", "[0, 0.25, 0, 0, 0, 1]").unwrap(), expected);
+        assert_eq!(read("b.json", "[[5, 1], [1, 0.25]]").unwrap(), expected);
+        assert_eq!(read("c.csv", "weight\n0\n0.25\n0\n0\n0\n1\n").unwrap(), expected);
+        assert_eq!(read("d.csv", "point,weight\n5,1\n1,0.25\n").unwrap(), expected);
+        assert!(
+            read("e.csv", "1\n2\n").unwrap_err().to_string().contains("2 weights, but the mesh has 6 points")
+        );
+        assert!(read("f.json", "[[6, 1]]").unwrap_err().to_string().contains("point 6"));
+        assert!(read("g.csv", "0\nx\n").unwrap_err().to_string().contains("line 2"));
+    }
+}
