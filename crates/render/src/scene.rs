@@ -27,6 +27,8 @@ pub(crate) struct Model {
 /// A triangle of a polygon's fan.
 struct Fan {
     mesh: u32,
+    /// Polygons are counted through all meshes.
+    face: u32,
     points: [u32; 3],
     uvs: [Vec2; 3],
     surface: u32,
@@ -84,7 +86,7 @@ impl Model {
         let textures: Vec<_> = clip.images.iter().map(|image| Texture::decode(&image.bytes)).collect();
         let unread_images =
             textures.iter().enumerate().filter(|(_, t)| t.is_none()).map(|(i, _)| i).collect();
-        let (mut fans, mut surfaces) = (Vec::new(), Vec::new());
+        let (mut fans, mut surfaces, mut face_count) = (Vec::new(), Vec::new(), 0);
         for (mesh_index, mesh) in clip.meshes.iter().enumerate() {
             let first_surface = surfaces.len();
             surfaces.push(Surface { mesh: mesh_index, base_color: None, cut_out: false, texture: None });
@@ -119,9 +121,10 @@ impl Model {
                         continue;
                     };
                     let sides = u8::from(i == 1) | 0b010 | (u8::from(i + 2 == face.len()) << 2);
-                    let mesh = mesh_index as u32;
-                    fans.push(Fan { mesh, points: [a, b, c], uvs: vertices.map(uv), surface, sides });
+                    let (mesh, face) = (mesh_index as u32, face_count);
+                    fans.push(Fan { mesh, face, points: [a, b, c], uvs: vertices.map(uv), surface, sides });
                 }
+                face_count += 1;
             }
         }
         let point_counts = clip.meshes.iter().map(|mesh| mesh.point_count()).collect();
@@ -213,8 +216,9 @@ impl Scene {
             });
             shown.push(fan);
         }
-        if look.shading == Shading::Smooth {
-            smooth_normals(&mut facets, &shown, &model.point_counts);
+        match look.shading {
+            Shading::Flat => flat_normals(&mut facets, &shown),
+            Shading::Smooth => smooth_normals(&mut facets, &shown, &model.point_counts),
         }
         let [bone_color, ball_color] = [linear_from_srgb([112, 130, 148]), linear_from_srgb([214, 133, 98])];
         for bone in bones {
@@ -238,6 +242,19 @@ impl Scene {
     /// From metres to the scene's own units.
     pub(crate) fn place(&self, point: DVec3) -> Vec3 {
         ((point - self.centre) / self.radius).as_vec3()
+    }
+}
+
+/// One normal for each polygon, bent or not: the mean of its triangles by area.
+fn flat_normals(facets: &mut [Facet], fans: &[&Fan]) {
+    let mut first = 0;
+    for run in fans.chunk_by(|a, b| a.face == b.face) {
+        let facets = &mut facets[first..first + run.len()];
+        first += run.len();
+        let doubled_area = |f: &Facet| (f.corners[1] - f.corners[0]).cross(f.corners[2] - f.corners[0]);
+        if let Some(normal) = facets.iter().map(doubled_area).sum::<Vec3>().try_normalize() {
+            facets.iter_mut().for_each(|facet| facet.normals = [normal; 3]);
+        }
     }
 }
 
