@@ -271,13 +271,13 @@ impl Performance {
             // the body leaves the ground with the speed of its flight and comes back with it
             sink: Track::new(&[
                 ease(0.35, 0.0),
-                ease(0.85, -0.105),
-                ease(1.0, -0.115),
+                ease(0.85, -0.078),
+                ease(1.0, -0.085),
                 Key::slope(off, 0.0, 0.45 * speed),
                 ease(off + 0.10, 0.02),
                 ease(down - 0.12, 0.0),
                 Key::slope(down, 0.0, -0.45 * speed),
-                ease(down + 0.13, -0.12),
+                ease(down + 0.13, -0.09),
                 ease(down + 0.42, 0.012),
                 ease(down + 0.66, -0.022),
                 ease(down + 0.95, 0.0),

@@ -134,7 +134,7 @@ impl Character {
             half_thickness: 0.04,
             axes: Mat3::from_rotation_x(0.5 * PI - 0.10),
         };
-        add(head, 0.012, rim);
+        add(head, 0.035, rim);
         add(cap[0], 0.03, Solid::ball(at(0.0, 1.03, -0.01), at(0.168, 0.085, 0.158)));
         for (i, &joint) in cap.iter().enumerate() {
             let radius = CAP_RADII;
@@ -194,8 +194,9 @@ impl Character {
         pose.shift(self.head, Vec3::Y * p.stretch.at(time - 0.03) * 0.3);
         pose.turn(self.head, p.nod.at(time), -0.10 * side, 0.10 * side);
         for (&cheek, sign) in self.cheeks.iter().zip([1.0, -1.0]) {
-            let drop = 0.05 * p.stretch.at(time - 0.08) / 0.05;
-            pose.shift(cheek, Vec3::new(-0.06 * sign * drop, 0.10 * drop, 0.0) * 0.5);
+            // cheeks come a little late: out and down as the body sinks, in and up as it rises
+            let late = p.stretch.at(time - 0.08);
+            pose.shift(cheek, Vec3::new(-0.12 * sign * late, 0.22 * late, 0.0));
         }
         for (i, &joint) in self.cap.iter().enumerate() {
             let late = 0.06 + 0.055 * i as f64;
@@ -248,7 +249,7 @@ impl Character {
                 let face = on(Vec3::new(0.0, 0.85, 0.18), Vec3::new(0.19, 0.125, 0.16));
                 // the cap's stripes go by how far along its line a point is
                 let along = if p.y > 0.98 { along_cap(&self.cap_line, *p) } else { 0.0 };
-                let brim = (0.5 + 6.0 * (p.y - 0.956 + 0.10 * p.z)).min(0.58);
+                let brim = (0.5 + 6.0 * (p.y - 0.948 + 0.02 * p.z)).min(0.58);
                 let boots = (0.5 + 9.0 * (0.10 - p.y)).min(0.58);
                 let v = brim.max(boots) + 0.4 * along;
                 let u = patch.max(face).max(0.0);
@@ -363,9 +364,9 @@ impl Performance {
             ]),
             arms: cycle(&[
                 ease(0.04, 0.95),
-                ease(0.22, -0.25),
-                ease(0.34, -0.12),
-                ease(0.46, -0.38),
+                ease(0.22, -0.06),
+                ease(0.34, 0.02),
+                ease(0.46, -0.12),
                 ease(0.80, 1.10),
             ]),
             swing: cycle(&[ease(0.20, 0.3), ease(0.44, 0.9), ease(0.70, -0.6), ease(0.95, -0.2)]),
@@ -399,16 +400,20 @@ fn ahead() -> Cycle {
     )
 }
 
-/// How far along the cap's line the nearest part of its surface is, from 0 to 1.
-fn along_cap(line: &[Vec3], p: Vec3) -> f64 {
-    let pieces = (line.len() - 1) as f64;
-    let nearest = line.windows(2).enumerate().map(|(i, ends)| {
+/// How far along the cap's line a point of its surface is, from 0 to 1: the pieces' answers, blended by nearness so
+/// that stripes run smoothly around the bend.
+fn along_cap(line: &[Vec3; 6], p: Vec3) -> f64 {
+    const BLEND: f64 = 0.015;
+    let (mut sum, mut weights) = (0.0, 0.0);
+    for (i, ends) in line.windows(2).enumerate() {
         let along = ends[1] - ends[0];
         let t = ((p - ends[0]).dot(along) / along.length_squared()).clamp(0.0, 1.0);
         let radius = CAP_RADII[i] + t * (CAP_RADII[i + 1] - CAP_RADII[i]);
-        (p.distance(ends[0] + t * along) - radius, (i as f64 + t) / pieces)
-    });
-    nearest.min_by(|a, b| a.0.total_cmp(&b.0)).map_or(0.0, |best| best.1)
+        let weight = (-(p.distance(ends[0] + t * along) - radius).max(0.0) / BLEND).exp();
+        sum += weight * (i as f64 + t) / 5.0;
+        weights += weight;
+    }
+    if weights > 0.0 { sum / weights } else { 0.0 }
 }
 
 fn colour(u: f64, v: f64) -> Rgb {
