@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use geometry::{Topology, Vec2, Vec3};
 
+use crate::bending::{Bending, Sheet};
 use crate::{
-    Air, AirCoefficients, Error, Hinge, Material, Membrane, WindField, axes_from_direction, axes_from_uv,
+    Air, AirCoefficients, Error, Hinge, Material, Membrane, Plate, WindField, axes_from_direction,
+    axes_from_uv,
 };
 
 /// A piece of cloth, ready for the engine. Each list is a stencil with its element.
@@ -16,8 +18,11 @@ pub struct Cloth {
     pub masses: Vec<f64>,
     /// Stretching and shearing, one per triangle with area.
     pub membranes: Vec<([u32; 3], Membrane)>,
-    /// Bending, one per pair of such triangles about an edge; none where the material does not resist it.
+    /// Bending, one per pair of such triangles about an edge; none where the material does not resist it. With
+    /// [`Bending::Plates`] only at edges with three triangles or more.
     pub hinges: Vec<([u32; 4], Hinge)>,
+    /// Bending, one per triangle; empty unless [`Bending::Plates`] was asked for.
+    pub plates: Vec<([u32; 6], Plate)>,
     /// Air, one per triangle; none in vacuum.
     pub air: Vec<([u32; 3], Air)>,
     /// What was found on the way.
@@ -87,6 +92,7 @@ pub struct ClothBuilder<'a> {
     warp: Vec3,
     maps: Maps<'a>,
     wind: Arc<WindField>,
+    bending: Bending,
 }
 
 impl<'a> ClothBuilder<'a> {
@@ -100,6 +106,7 @@ impl<'a> ClothBuilder<'a> {
             warp: Vec3::Y,
             maps: Maps::default(),
             wind: Arc::new(WindField::STILL),
+            bending: Bending::default(),
         }
     }
 
@@ -128,6 +135,13 @@ impl<'a> ClothBuilder<'a> {
     #[must_use]
     pub fn wind(mut self, wind: Arc<WindField>) -> Self {
         self.wind = wind;
+        self
+    }
+
+    /// Which elements resist bending.
+    #[must_use]
+    pub fn bending(mut self, bending: Bending) -> Self {
+        self.bending = bending;
         self
     }
 
@@ -175,8 +189,21 @@ impl<'a> ClothBuilder<'a> {
             });
         }
         report.massless = (0..masses.len()).filter(|&v| masses[v] == 0.0).map(|v| v as u32).collect();
-        let hinges = self.hinges(&membranes, &axes_of_kept, &mut report);
-        Ok(Cloth { masses, membranes, hinges, air, report })
+        let (mut hinges, mut plates) = (Vec::new(), Vec::new());
+        if material.bend_warp > 0.0 || material.bend_weft > 0.0 {
+            let triangles: Vec<[u32; 3]> = membranes.iter().map(|(corners, _)| *corners).collect();
+            let sheet = Sheet {
+                rest: self.rest,
+                topology: Topology::new(self.rest.len(), &triangles),
+                triangles: &triangles,
+                axes: &axes_of_kept,
+                material,
+                map: self.maps.bend,
+            };
+            (hinges, report.degenerate_hinges) = sheet.hinges(self.bending);
+            plates = sheet.plates(self.bending);
+        }
+        Ok(Cloth { masses, membranes, hinges, plates, air, report })
     }
 
     fn check(&self) -> Result<(), Error> {
@@ -230,39 +257,10 @@ impl<'a> ClothBuilder<'a> {
         report.triangles_without_axes += usize::from(uvs.is_some());
         Some(axes)
     }
-
-    fn hinges(
-        &self,
-        membranes: &[([u32; 3], Membrane)],
-        axes: &[[Vec3; 2]],
-        report: &mut ClothReport,
-    ) -> Vec<([u32; 4], Hinge)> {
-        if self.material.bend_warp == 0.0 && self.material.bend_weft == 0.0 {
-            return Vec::new();
-        }
-        let triangles: Vec<[u32; 3]> = membranes.iter().map(|(corners, _)| *corners).collect();
-        let topology = Topology::new(self.rest.len(), &triangles);
-        let mut hinges = Vec::with_capacity(topology.hinges().len());
-        for stencil in topology.hinges() {
-            let points = stencil.vertices.map(|v| self.rest[v as usize]);
-            // threads cross the edge alike on both sides unless uv has a seam there: then each side has half a say
-            let edge = (points[1] - points[0]).normalize_or_zero();
-            let bending = stencil.triangles.map(|t| {
-                let along = axes[t as usize].map(|axis| axis.dot(edge));
-                // in the plane of the cloth, what runs along the weft is crossed by the warp
-                self.material.bending(along[1], along[0])
-            });
-            let factor = mean_over(self.maps.bend, &stencil.vertices);
-            match Hinge::new(&points, 0.5 * factor * (bending[0] + bending[1])) {
-                Some(hinge) => hinges.push((stencil.vertices, hinge)),
-                None => report.degenerate_hinges += 1,
-            }
-        }
-        hinges
-    }
 }
 
-fn mean_over<const N: usize>(map: Option<&[f64]>, points: &[u32; N]) -> f64 {
+/// The mean of a map over a stencil; 1 without a map.
+pub(crate) fn mean_over<const N: usize>(map: Option<&[f64]>, points: &[u32; N]) -> f64 {
     map.map_or(1.0, |map| points.iter().map(|&v| map[v as usize]).sum::<f64>() / N as f64)
 }
 

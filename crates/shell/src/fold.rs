@@ -46,9 +46,6 @@ struct Wing {
 
 /// Points `[e0, e1, a, b]`, triangles (e0, e1, a) and (e1, e0, b), at some state.
 pub(crate) struct Folded {
-    /// The signed angle between the normals, in (−π, π]; positive where the apexes rise towards the side that the normals
-    /// point to.
-    pub(crate) angle: f64,
     /// Unit vector along the edge.
     e: Vec3,
     inverse_edge: f64,
@@ -73,8 +70,14 @@ impl Folded {
             }
         };
         let wings = [wing(x[2], 1.0, least.heights[0]), wing(x[3], -1.0, least.heights[1])];
-        let [m, n] = wings.map(|wing| wing.m);
-        Self { angle: n.cross(m).dot(e).atan2(m.dot(n)), e, inverse_edge, wings }
+        Self { e, inverse_edge, wings }
+    }
+
+    /// The signed angle between the normals, in (−π, π]; positive where the apexes rise towards the side that the normals
+    /// point to.
+    pub(crate) fn angle(&self) -> f64 {
+        let [m, n] = self.wings.map(|wing| wing.m);
+        n.cross(m).dot(self.e).atan2(m.dot(n))
     }
 
     /// ∇θ. Lifting an apex by δ along its normal turns its wing by δ/height; what the edge does under the foot of the

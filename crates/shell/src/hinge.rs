@@ -16,7 +16,7 @@ use crate::fold::{Folded, Least};
 /// cylinder of radius R then has the plate's energy ½D/R² per area in every direction. A sum over single hinges cannot
 /// do so on every mesh: with vertices moved by a tenth of a side the energy is right within 5 %, by a quarter within 20 %; on
 /// squares cut along one diagonal it is ½D/R² (1 + s + s²), s = sin 2φ with φ between curvature and legs: right when rolled
-/// along the legs, three times too stiff along the diagonal.
+/// along the legs, three times too stiff along the diagonal. [`Plate`](crate::Plate) is right on those too.
 ///
 /// *tracks* §4.4; Grinspun et al. 2003 eq. 2. Differs: k is given by D. The Hessian is derived below.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,12 +36,12 @@ impl Hinge {
         let [e0, e1, a, b] = *points;
         let area = triangle_area(e0, e1, a) + triangle_area(e0, e1, b);
         let stiffness = bending / 6.0 * 3.0 * e0.distance_squared(e1) / area;
-        Some(Self { rest_angle: Folded::new(points, &least).angle, stiffness, least })
+        Some(Self { rest_angle: Folded::new(points, &least).angle(), stiffness, least })
     }
 
     /// The signed angle θ between the two normals, in (−π, π].
     pub fn angle(&self, x: &[Vec3; 4]) -> f64 {
-        Folded::new(x, &self.least).angle
+        Folded::new(x, &self.least).angle()
     }
 }
 
@@ -52,7 +52,7 @@ impl Element<4> for Hinge {
 
     fn gradient(&self, x: &[Vec3; 4]) -> [Vec3; 4] {
         let folded = Folded::new(x, &self.least);
-        let moment = 2.0 * self.stiffness * (folded.angle - self.rest_angle);
+        let moment = 2.0 * self.stiffness * (folded.angle() - self.rest_angle);
         folded.angle_gradient().map(|g| moment * g)
     }
 
@@ -60,7 +60,7 @@ impl Element<4> for Hinge {
         let folded = Folded::new(x, &self.least);
         let mut block = Block::ZERO;
         block.add_outer(&folded.angle_gradient(), 2.0 * self.stiffness);
-        let moment = 2.0 * self.stiffness * (folded.angle - self.rest_angle);
+        let moment = 2.0 * self.stiffness * (folded.angle() - self.rest_angle);
         folded.add_angle_hessian(&mut block, [0, 1, 2, 3], moment);
         block
     }
@@ -87,6 +87,7 @@ impl Element<4> for Hinge {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rolling::{Mesh, grid, rolled};
     use dynamics::{check_derivatives, check_element};
     use geometry::{Topology, Vec2};
     use std::f64::consts::PI;
@@ -174,51 +175,18 @@ mod tests {
         }
     }
 
-    type Mesh = (Vec<Vec2>, Vec<[u32; 3]>);
-
-    /// n × n cells of `cell`, moved by up to `jitter` of a side, split along one diagonal or at random.
-    fn grid(n: u32, cell: [Vec2; 2], jitter: f64, random_diagonals: bool) -> Mesh {
-        let mut state = 7_u32;
-        let mut unit = || {
-            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            f64::from(state >> 8) / f64::from(1 << 24) - 0.5
-        };
-        let mut points = Vec::new();
-        for (j, i) in (0..=n).flat_map(|j| (0..=n).map(move |i| (j, i))) {
-            let shift = Vec2::new(unit(), unit()) * 2.0 * jitter;
-            points.push(
-                ((f64::from(i) + shift.x) * cell[0] + (f64::from(j) + shift.y) * cell[1]) / f64::from(n),
-            );
-        }
-        let mut triangles = Vec::new();
-        for (j, i) in (0..n).flat_map(|j| (0..n).map(move |i| (j, i))) {
-            let [a, b, c, d] = [(i, j), (i + 1, j), (i + 1, j + 1), (i, j + 1)].map(|(i, j)| j * (n + 1) + i);
-            triangles.extend(if random_diagonals && unit() > 0.0 {
-                [[a, b, d], [b, c, d]]
-            } else {
-                [[a, b, c], [a, c, d]]
-            });
-        }
-        (points, triangles)
-    }
-
     /// Energy of the sheet rolled onto a cylinder of radius R about the direction at `angle`, over the plate's ½ D/R².
-    fn roll((points, triangles): &Mesh, radius: f64, angle: f64) -> f64 {
-        let across = Vec2::from_angle(angle);
-        let roll = |q: Vec2| {
-            let (s, c) = (q.dot(across) / radius).sin_cos();
-            Vec3::new(radius * s, q.perp_dot(across), radius * (1.0 - c))
-        };
-        let (mut energy, mut area) = (0.0, 0.0);
+    fn energy((points, triangles): &Mesh, radius: f64, angle: f64) -> f64 {
+        let roll = rolled(radius, angle);
+        let (mut sum, mut area) = (0.0, 0.0);
         for stencil in Topology::new(points.len(), triangles).hinges() {
             let flat = stencil.vertices.map(|v| points[v as usize].extend(0.0));
-            energy +=
-                Hinge::new(&flat, 1.0).unwrap().value(&stencil.vertices.map(|v| roll(points[v as usize])));
+            sum += Hinge::new(&flat, 1.0).unwrap().value(&stencil.vertices.map(|v| roll(points[v as usize])));
             // each hinge stands for a third of its two triangles: boundary edges have no hinge and no area
             area +=
                 (triangle_area(flat[0], flat[1], flat[2]) + triangle_area(flat[0], flat[1], flat[3])) / 3.0;
         }
-        energy / (0.5 * area / (radius * radius))
+        sum / (0.5 * area / (radius * radius))
     }
 
     #[test]
@@ -226,8 +194,9 @@ mod tests {
         // The plate has ½ D κ² per area in whatever direction it is rolled.
         let sixty = [Vec2::X, Vec2::new(-0.5, 0.75_f64.sqrt())];
         let directions = || (0..12).map(|i| PI * f64::from(i) / 12.0);
-        let worst =
-            |mesh: &Mesh| directions().map(|angle| (roll(mesh, 2.0, angle) - 1.0).abs()).fold(0.0, f64::max);
+        let worst = |mesh: &Mesh| {
+            directions().map(|angle| (energy(mesh, 2.0, angle) - 1.0).abs()).fold(0.0, f64::max)
+        };
         // Equilateral: exact but for the strip along the boundary, which shrinks with the size of the triangles.
         let errors = [10, 20, 40].map(|n| worst(&grid(n, sixty, 0.0, false)));
         assert!(errors[0] < 0.08 && errors[1] < 0.6 * errors[0] && errors[2] < 0.6 * errors[1], "{errors:?}");
@@ -235,7 +204,7 @@ mod tests {
         assert!(worst(&grid(40, sixty, 0.1, false)) < 0.05);
         // The meaning of k does not depend on scale or curvature either.
         let mesh = grid(40, sixty, 0.1, false);
-        assert!((roll(&mesh, 5.0, 0.3) / roll(&mesh, 2.0, 0.3) - 1.0).abs() < 1e-3);
+        assert!((energy(&mesh, 5.0, 0.3) / energy(&mesh, 2.0, 0.3) - 1.0).abs() < 1e-3);
     }
 
     #[test]
@@ -245,7 +214,7 @@ mod tests {
         for i in 0..12 {
             let angle = PI * f64::from(i) / 12.0;
             let s = (2.0 * angle).sin();
-            assert!((roll(&mesh, 2.0, angle) / (1.0 + s + s * s) - 1.0).abs() < 0.02, "{angle}");
+            assert!((energy(&mesh, 2.0, angle) / (1.0 + s + s * s) - 1.0).abs() < 0.02, "{angle}");
         }
     }
 }

@@ -27,21 +27,27 @@
 
 mod air;
 mod axes;
+mod bending;
 mod cloth;
 mod error;
 mod fold;
 mod hinge;
 mod material;
 mod membrane;
+mod plate;
+#[cfg(test)]
+mod rolling;
 mod strain;
 mod wind;
 
 pub use air::{AIR_DENSITY, Air, AirCoefficients};
 pub use axes::{axes_from_direction, axes_from_uv};
+pub use bending::Bending;
 pub use cloth::{Cloth, ClothBuilder, ClothReport, Maps, Uvs};
 pub use error::Error;
 pub use hinge::Hinge;
 pub use material::{Material, Preset};
 pub use membrane::{Membrane, MembraneStiffness};
+pub use plate::{Plate, PlateStiffness};
 pub use strain::{Strain, max_edge_strain, point_strain};
 pub use wind::{Wind, WindField};

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, MembraneStiffness};
+use crate::{Error, MembraneStiffness, PlateStiffness};
 
 /// A fabric, in SI units. Values that depend on neither mesh nor time step: a finer mesh is the same cloth.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -205,6 +205,11 @@ impl Material {
             cross: self.poisson * (self.stretch_warp * self.stretch_weft).sqrt(),
             shear: self.shear,
         }
+    }
+
+    /// The stiffness of its plates.
+    pub fn plate(&self) -> PlateStiffness {
+        PlateStiffness { warp: self.bend_warp, weft: self.bend_weft, poisson: self.poisson }
     }
 
     /// Bending stiffness, in N·m, about an edge whose perpendicular in the cloth has the parts `warp` and `weft` of a
