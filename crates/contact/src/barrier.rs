@@ -1,0 +1,312 @@
+//! The push that keeps two things apart: an energy that rises from nothing at a small gap.
+
+use dynamics::{Block, Element};
+use geometry::{Mat3, Vec3};
+
+use crate::distance::{Kind, Slopes, closest, outer};
+
+/// A cubic barrier between a vertex and a triangle, or two edges.
+///
+/// E = m·ψ,  ψ = κ·(2/3)(ĝ − g)³/ĝ for g < ĝ and 0 beyond,  g = D − o,
+///
+/// D the distance, o the thickness kept between the two, ĝ the gap at which they begin to feel each other; κ in N/m, with the pair's share of area included. The force
+/// 2κ(ĝ − g)²/ĝ and the stiffness 4κ(ĝ − g)/ĝ both start from zero at ĝ, so that light touches stay soft and Newton's
+/// method meets no step; at contact the stiffness is 4κ. Finite there: continuous detection, not the barrier, is what forbids crossing.
+///
+/// m = 1, except for two edges that are nearly parallel, whose closest points jump: m = (2 − c/ε)·c/ε for
+/// c = ‖u×v‖² < ε, ε a thousandth of the product of squared rest lengths.
+///
+/// Cubic barrier: Ando 2024 (with κ from the local stiffness); m: Li 2020 §7. Differs: κ's inertial term is the caller's, who knows approach speeds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Barrier {
+    /// What the four points are.
+    pub kind: Kind,
+    /// κ, in N/m.
+    pub stiffness: f64,
+    /// o, in metres.
+    pub offset: f64,
+    /// ĝ, in metres; positive.
+    pub reach: f64,
+    /// ε, in m⁴; zero for a vertex and a triangle.
+    parallel: f64,
+}
+
+impl Barrier {
+    /// Between a vertex and a triangle.
+    pub fn vertex_triangle(stiffness: f64, offset: f64, reach: f64) -> Self {
+        Self { kind: Kind::VertexTriangle, stiffness, offset, reach, parallel: 0.0 }
+    }
+
+    /// Between two edges of the given rest lengths.
+    pub fn edge_edge(stiffness: f64, offset: f64, reach: f64, rest_lengths: [f64; 2]) -> Self {
+        let parallel = 1e-3 * (rest_lengths[0] * rest_lengths[1]).powi(2);
+        Self { kind: Kind::EdgeEdge, stiffness, offset, reach, parallel }
+    }
+
+    /// How hard the two are pressed together, in newtons.
+    pub fn normal_force(&self, x: &[Vec3; 4]) -> f64 {
+        let (_, slope, _) = self.profile(closest(self.kind, x).distance);
+        -slope * self.mollifier(x).map_or(1.0, |m| m.value)
+    }
+
+    /// ψ, ψ′ and ψ″ at a distance.
+    fn profile(&self, distance: f64) -> (f64, f64, f64) {
+        let depth = self.reach - (distance - self.offset);
+        if depth <= 0.0 {
+            return (0.0, 0.0, 0.0);
+        }
+        let k = self.stiffness / self.reach;
+        (k * (2.0 / 3.0) * depth.powi(3), -2.0 * k * depth * depth, 4.0 * k * depth)
+    }
+
+    /// m and its derivatives; none where it is 1.
+    fn mollifier(&self, x: &[Vec3; 4]) -> Option<Mollifier> {
+        let (u, v) = (x[1] - x[0], x[3] - x[2]);
+        let across = u.cross(v);
+        let (c, epsilon) = (across.length_squared(), self.parallel);
+        (self.kind == Kind::EdgeEdge && c < epsilon).then(|| Mollifier {
+            value: (2.0 - c / epsilon) * c / epsilon,
+            slope: 2.0 * (1.0 - c / epsilon) / epsilon,
+            curvature: -2.0 / (epsilon * epsilon),
+            u,
+            v,
+            across,
+        })
+    }
+}
+
+/// m(c) of c = ‖u×v‖².
+struct Mollifier {
+    value: f64,
+    slope: f64,
+    curvature: f64,
+    u: Vec3,
+    v: Vec3,
+    across: Vec3,
+}
+
+impl Mollifier {
+    /// dc/dx: dc = 2 (u×v)·(du×v + u×dv).
+    fn gradient_of_c(&self) -> [Vec3; 4] {
+        let (by_u, by_v) = (2.0 * self.v.cross(self.across), 2.0 * self.across.cross(self.u));
+        [-by_u, by_u, -by_v, by_v]
+    }
+
+    /// d²c/dx² from c = u²v² − (u·v)²; `gauss_newton` leaves out what can be negative.
+    fn hessian_of_c(&self, gauss_newton: bool) -> Block<4> {
+        let (u, v) = (self.u, self.v);
+        let [uu, vv, uv] = if gauss_newton {
+            // 2 JᵀJ with J = (−[v]×, [u]×): the square of the change of u×v
+            let (a, b) = (skew(v), skew(u));
+            [a.transpose() * a * 2.0, b.transpose() * b * 2.0, a.transpose() * b * -2.0]
+        } else {
+            let identity = Mat3::IDENTITY;
+            [
+                identity * (2.0 * v.length_squared()) - outer(v, v) * 2.0,
+                identity * (2.0 * u.length_squared()) - outer(u, u) * 2.0,
+                outer(u, v) * 4.0 - outer(v, u) * 2.0 - identity * (2.0 * u.dot(v)),
+            ]
+        };
+        let vu = uv.transpose();
+        Block([[uu, -uu, uv, -uv], [-uu, uu, -uv, uv], [vu, -vu, vv, -vv], [-vu, vu, -vv, vv]])
+    }
+}
+
+/// [a]×.
+fn skew(a: Vec3) -> Mat3 {
+    Mat3::from_cols(Vec3::new(0.0, a.z, -a.y), Vec3::new(-a.z, 0.0, a.x), Vec3::new(a.y, -a.x, 0.0))
+}
+
+impl Element<4> for Barrier {
+    fn value(&self, x: &[Vec3; 4]) -> f64 {
+        let (value, ..) = self.profile(closest(self.kind, x).distance);
+        if value > 0.0 { value * self.mollifier(x).map_or(1.0, |m| m.value) } else { 0.0 }
+    }
+
+    fn gradient(&self, x: &[Vec3; 4]) -> [Vec3; 4] {
+        let nearest = closest(self.kind, x);
+        let (value, slope, _) = self.profile(nearest.distance);
+        let (true, Some(normal)) = (value > 0.0, nearest.normal()) else { return [Vec3::ZERO; 4] };
+        match self.mollifier(x) {
+            None => nearest.weights.map(|w| slope * w * normal),
+            Some(m) => {
+                let of_c = m.gradient_of_c();
+                std::array::from_fn(|i| {
+                    m.value * slope * nearest.weights[i] * normal + value * m.slope * of_c[i]
+                })
+            }
+        }
+    }
+
+    fn hessian(&self, x: &[Vec3; 4]) -> Block<4> {
+        let nearest = closest(self.kind, x);
+        let (value, slope, curvature) = self.profile(nearest.distance);
+        let mut block = Block::ZERO;
+        let Some(slopes) = Slopes::new(self.kind, x, &nearest).filter(|_| value > 0.0) else { return block };
+        block.add_outer(&slopes.gradient, curvature);
+        block += slopes.hessian() * slope;
+        if let Some(m) = self.mollifier(x) {
+            let of_c = m.gradient_of_c();
+            block = block * m.value;
+            block += m.hessian_of_c(false) * (value * m.slope);
+            block.add_outer(&of_c, value * m.curvature);
+            add_symmetric(&mut block, &of_c, &slopes.gradient, m.slope * slope);
+        }
+        block
+    }
+
+    /// In closed form. Without mollifier it bounds the exact Hessian from above (see `Slopes`). With it, each part is
+    /// replaced by its own positive one.
+    fn projected_hessian(&self, x: &[Vec3; 4]) -> Block<4> {
+        let nearest = closest(self.kind, x);
+        let (value, slope, curvature) = self.profile(nearest.distance);
+        let mut block = Block::ZERO;
+        let Some(slopes) = Slopes::new(self.kind, x, &nearest).filter(|_| value > 0.0) else { return block };
+        block.add_outer(&slopes.gradient, curvature);
+        slopes.add_positive_part(-slope, &mut block);
+        if let Some(m) = self.mollifier(x) {
+            let of_c = m.gradient_of_c();
+            block = block * m.value;
+            block += m.hessian_of_c(true) * (value * m.slope);
+            add_positive_symmetric(&mut block, &of_c, &slopes.gradient, m.slope * slope);
+        }
+        block
+    }
+
+    /// ψ″ alone: what resists a change of distance, and rigid motion changes none.
+    fn material_hessian(&self, x: &[Vec3; 4]) -> Block<4> {
+        let nearest = closest(self.kind, x);
+        let (_, _, curvature) = self.profile(nearest.distance);
+        let mut block = Block::ZERO;
+        if let Some(normal) = nearest.normal() {
+            let m = self.mollifier(x).map_or(1.0, |m| m.value);
+            block.add_outer(&nearest.weights.map(|w| w * normal), m * curvature);
+        }
+        block
+    }
+}
+
+/// Adds `scale` (abᵀ + baᵀ).
+fn add_symmetric(block: &mut Block<4>, a: &[Vec3; 4], b: &[Vec3; 4], scale: f64) {
+    for i in 0..4 {
+        for j in 0..4 {
+            block.0[i][j] += (outer(a[i], b[j]) + outer(b[i], a[j])) * scale;
+        }
+    }
+}
+
+/// Adds the positive part of `scale` (abᵀ + baᵀ), whose eigenvalues are a·b ± |a||b| with eigenvectors a/|a| ± b/|b|.
+fn add_positive_symmetric(block: &mut Block<4>, a: &[Vec3; 4], b: &[Vec3; 4], scale: f64) {
+    let dot = |p: &[Vec3; 4], q: &[Vec3; 4]| (0..4).map(|i| p[i].dot(q[i])).sum::<f64>();
+    let (length_a, length_b) = (dot(a, a).sqrt(), dot(b, b).sqrt());
+    if length_a == 0.0 || length_b == 0.0 {
+        return;
+    }
+    let sign = scale.signum();
+    let v: [Vec3; 4] = std::array::from_fn(|i| a[i] / length_a + sign * b[i] / length_b);
+    let value = scale * dot(a, b) + scale.abs() * length_a * length_b;
+    let squared = dot(&v, &v);
+    if squared > 0.0 {
+        block.add_outer(&v, value / squared);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Random;
+    use dynamics::check_derivatives;
+
+    const REACH: f64 = 2.0;
+
+    fn barriers() -> [Barrier; 2] {
+        [Barrier::vertex_triangle(3.0, 0.1, REACH), Barrier::edge_edge(3.0, 0.1, REACH, [1.0, 1.0])]
+    }
+
+    /// Whether closest points stay in their region when any point moves a little: across its border second derivatives
+    /// jump.
+    fn is_inside_region(kind: Kind, x: &[Vec3; 4]) -> bool {
+        let active = |x: &[Vec3; 4]| closest(kind, x).weights.map(|w| w != 0.0);
+        let here = active(x);
+        (0..24).all(|k| {
+            let mut y = *x;
+            y[k / 6][k % 3] += if k % 6 < 3 { 2e-3 } else { -2e-3 };
+            active(&y) == here
+        })
+    }
+
+    #[test]
+    fn derivatives_hold_in_every_region() {
+        let mut random = Random::new(21);
+        let mut regions = std::collections::BTreeSet::new();
+        for barrier in barriers() {
+            for _ in 0..300 {
+                let x: [Vec3; 4] = std::array::from_fn(|_| random.vec3());
+                let nearest = closest(barrier.kind, &x);
+                if nearest.distance < 0.2 || nearest.distance > 1.8 || !is_inside_region(barrier.kind, &x) {
+                    continue;
+                }
+                if barrier.hessian(&x).max_abs() > 50.0 {
+                    continue; // nearly parallel without mollifier: differences have no digits
+                }
+                check_derivatives(&barrier, &x);
+                regions.insert((barrier.kind, nearest.weights.map(|w| w != 0.0)));
+            }
+        }
+        assert_eq!(regions.len(), 7 + 9, "{regions:?}");
+    }
+
+    #[test]
+    fn derivatives_hold_between_nearly_parallel_edges() {
+        let barrier = Barrier::edge_edge(3.0, 0.1, REACH, [6.0, 6.0]); // ε = 1.3: mollified up to 35°
+        let mut random = Random::new(22);
+        let mut inside = 0;
+        for _ in 0..200 {
+            let jitter = 0.25;
+            let x = [Vec3::ZERO, 2.0 * Vec3::X, Vec3::new(-0.4, 0.8, 0.0), Vec3::new(1.7, 0.9, 0.3)]
+                .map(|p| p + jitter * random.vec3());
+            if barrier.mollifier(&x).is_none_or(|m| m.value > 0.98) || !is_inside_region(Kind::EdgeEdge, &x) {
+                continue;
+            }
+            check_derivatives(&barrier, &x);
+            inside += 1;
+        }
+        assert!(inside > 20, "{inside} states were mollified");
+        // exactly parallel: no force at all, and nothing infinite
+        let parallel = [Vec3::ZERO, Vec3::X, Vec3::Y, Vec3::X + Vec3::Y];
+        assert_eq!(barrier.value(&parallel), 0.0);
+        assert!(barrier.projected_hessian(&parallel).max_abs().is_finite());
+    }
+
+    #[test]
+    fn the_closed_projection_bounds_the_hessian_from_above() {
+        let mut random = Random::new(23);
+        for barrier in barriers() {
+            for _ in 0..100 {
+                let x: [Vec3; 4] = std::array::from_fn(|_| random.vec3());
+                if barrier.mollifier(&x).is_some() {
+                    continue;
+                }
+                let mut above = barrier.projected_hessian(&x);
+                above += barrier.hessian(&x) * -1.0;
+                assert!(above.min_eigenvalue() >= -1e-9 * above.max_abs());
+            }
+        }
+    }
+
+    #[test]
+    fn it_is_felt_within_reach_only_and_pushes_apart() {
+        let barrier = Barrier::vertex_triangle(3.0, 0.1, 0.5);
+        let above = |y: f64| [Vec3::new(0.2, y, 0.2), Vec3::ZERO, Vec3::X, Vec3::Z];
+        assert_eq!(barrier.gradient(&above(0.6)), [Vec3::ZERO; 4]);
+        let gradient = barrier.gradient(&above(0.3));
+        assert!(gradient[0].y < 0.0 && gradient[1].y > 0.0);
+        let total: Vec3 = gradient.into_iter().sum();
+        assert!(total.length() < 1e-15, "action equals reaction");
+        // 2κ(ĝ−g)²/ĝ at g = 0.2
+        assert!((barrier.normal_force(&above(0.3)) - 2.0 * 3.0 * 0.09 / 0.5).abs() < 1e-12);
+        // touching: no direction, and nothing infinite
+        assert_eq!(barrier.gradient(&above(0.0)), [Vec3::ZERO; 4]);
+        assert_eq!(barrier.hessian(&above(0.0)), Block::ZERO);
+    }
+}
