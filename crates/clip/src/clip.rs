@@ -106,3 +106,15 @@ impl Clip {
         self.meshes.iter().position(|mesh| mesh.name == name)
     }
 }
+
+impl std::fmt::Debug for Clip {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Clip")
+            .field("name", &self.name)
+            .field("frame_rate_hz", &self.frame_rate_hz)
+            .field("meshes", &self.meshes)
+            .field("skeleton", &self.skeleton)
+            .field("frame_count", &self.frame_count())
+            .finish_non_exhaustive()
+    }
+}

@@ -120,26 +120,33 @@ fn of_mesh(mesh: &Mesh, problems: &mut Vec<Problem>) {
         &mut add,
         all.iter().enumerate().filter(|(_, t)| flat(t)).map(|(i, _)| i),
         "triangle",
-        "without area: it has no direction and no stiffness",
+        "triangles without area",
+        "they have no direction and no stiffness",
     );
 
     let mut used = vec![false; rest.len()];
     all.iter().flatten().for_each(|&point| used[point as usize] = true);
     let loose = used.iter().enumerate().filter(|(_, used)| !**used).map(|(point, _)| point);
-    many(&mut add, loose, "point", "that no face uses: it will not move with the rest");
+    many(&mut add, loose, "point", "points that no face uses", "they will not move with the rest");
 
     let mut sorted: Vec<([u32; 3], usize)> = all.iter().enumerate().map(|(i, t)| (sort(*t), i)).collect();
     sorted.sort_unstable();
     let mut twice: Vec<usize> =
         sorted.windows(2).filter(|pair| pair[0].0 == pair[1].0).map(|pair| pair[1].1).collect();
     twice.sort_unstable();
-    many(&mut add, twice.into_iter(), "triangle", "that is there twice: it is twice as stiff and heavy");
+    many(
+        &mut add,
+        twice.into_iter(),
+        "triangle",
+        "triangles that are there twice",
+        "they are twice as stiff and heavy",
+    );
 
     let topology = Topology::new(rest.len(), &all);
     let edges: Vec<[u32; 2]> = topology.non_manifold_edges().map(|edge| edge.vertices).collect();
     if let Some([a, b]) = edges.first() {
         let words =
-            format!("{} edges have more than two triangles: they bend between each two of them", edges.len());
+            format!("edges with more than two triangles: {}; the surface branches there", edges.len());
         add(Severity::Warning, format!("edge {a}-{b}"), words);
     }
 }
@@ -149,12 +156,15 @@ fn many(
     add: &mut dyn FnMut(Severity, String, String),
     mut places: impl Iterator<Item = usize>,
     kind: &str,
-    words: &str,
+    what: &str,
+    consequence: &str,
 ) {
     if let Some(first) = places.next() {
-        let count = 1 + places.count();
-        let plural = if count == 1 { "" } else { "s" };
-        add(Severity::Warning, format!("{kind} {first}"), format!("{count} {kind}{plural} {words}"));
+        add(
+            Severity::Warning,
+            format!("{kind} {first}"),
+            format!("{what}: {}; {consequence}", 1 + places.count()),
+        );
     }
 }
 

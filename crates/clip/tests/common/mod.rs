@@ -75,3 +75,125 @@ pub(crate) fn joint_distance(a: &Clip, b: &Clip) -> f64 {
     }
     worst / size
 }
+
+/// A GLB put together by hand: for what our own writer never writes.
+#[derive(Default)]
+pub(crate) struct GlbBuilder {
+    binary: Vec<u8>,
+    views: Vec<serde_json::Value>,
+    accessors: Vec<serde_json::Value>,
+}
+
+impl GlbBuilder {
+    pub(crate) fn view(&mut self, bytes: &[u8]) -> usize {
+        self.views.push(serde_json::json!({
+            "buffer": 0, "byteOffset": self.binary.len(), "byteLength": bytes.len(),
+        }));
+        self.binary.extend_from_slice(bytes);
+        self.binary.resize(self.binary.len().next_multiple_of(4), 0);
+        self.views.len() - 1
+    }
+
+    pub(crate) fn floats(&mut self, kind: &str, width: usize, values: &[f32]) -> usize {
+        let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        let view = self.view(&bytes);
+        self.accessor(serde_json::json!({
+            "bufferView": view, "componentType": 5126, "count": values.len() / width, "type": kind,
+        }))
+    }
+
+    pub(crate) fn accessor(&mut self, accessor: serde_json::Value) -> usize {
+        self.accessors.push(accessor);
+        self.accessors.len() - 1
+    }
+
+    /// The file, with the rest of the document as given.
+    pub(crate) fn finish(self, mut document: serde_json::Value) -> Vec<u8> {
+        document["asset"] = serde_json::json!({ "version": "2.0" });
+        document["buffers"] = serde_json::json!([{ "byteLength": self.binary.len() }]);
+        document["bufferViews"] = self.views.into();
+        document["accessors"] = self.accessors.into();
+        let mut json = document.to_string().into_bytes();
+        json.resize(json.len().next_multiple_of(4), b' ');
+        let mut file = b"glTF\x02\0\0\0".to_vec();
+        file.extend_from_slice(&(28 + json.len() as u32 + self.binary.len() as u32).to_le_bytes());
+        file.extend_from_slice(&(json.len() as u32).to_le_bytes());
+        file.extend_from_slice(b"JSON");
+        file.extend_from_slice(&json);
+        file.extend_from_slice(&(self.binary.len() as u32).to_le_bytes());
+        file.extend_from_slice(b"BIN\0");
+        file.extend_from_slice(&self.binary);
+        file
+    }
+}
+
+/// Everything at once: a quantised strip with a sparse morph target under a skin of two joints, moved by a cubic, a
+/// stepped and a linear track.
+pub(crate) fn kitchen_sink() -> Vec<u8> {
+    let mut glb = GlbBuilder::default();
+    // a unit square in normalised signed bytes, four to an element for alignment: 127 is 1
+    let square: Vec<u8> =
+        [[0, 0], [127, 0], [0, 127], [127, 127]].iter().flat_map(|&[x, y]| [x, y, 0, 0]).collect();
+    let view = glb.view(&square);
+    glb.views[view]["byteStride"] = serde_json::json!(4);
+    let position = glb.accessor(serde_json::json!({
+        "bufferView": view, "componentType": 5120, "normalized": true, "count": 4, "type": "VEC3",
+    }));
+    let indices = glb.view(&[0, 1, 2, 3]);
+    let indices = glb.accessor(serde_json::json!({
+        "bufferView": indices, "componentType": 5121, "count": 4, "type": "SCALAR",
+    }));
+    // the target lifts the last vertex by 2 along z
+    let sparse_indices = glb.view(&[3]);
+    let sparse_values: Vec<u8> = [0.0_f32, 0.0, 2.0].iter().flat_map(|v| v.to_le_bytes()).collect();
+    let sparse_values = glb.view(&sparse_values);
+    let target = glb.accessor(serde_json::json!({
+        "componentType": 5126, "count": 4, "type": "VEC3",
+        "sparse": {
+            "count": 1,
+            "indices": { "bufferView": sparse_indices, "componentType": 5121 },
+            "values": { "bufferView": sparse_values },
+        },
+    }));
+    // the lower two vertices hang on joint 0, the upper two on joint 1, by quantised weights
+    let joints: Vec<u8> = [0, 0, 1, 1].iter().flat_map(|&joint| [joint, 0, 0, 0]).collect();
+    let joints = glb.view(&joints);
+    let joints = glb.accessor(serde_json::json!({
+        "bufferView": joints, "componentType": 5121, "count": 4, "type": "VEC4",
+    }));
+    let weights = glb.view(&[255, 0, 0, 0].repeat(4));
+    let weights = glb.accessor(serde_json::json!({
+        "bufferView": weights, "componentType": 5121, "normalized": true, "count": 4, "type": "VEC4",
+    }));
+    let identity = glam::Mat4::IDENTITY.to_cols_array();
+    let binds = glb.floats("MAT4", 16, &[identity, identity].concat());
+    let times = glb.floats("SCALAR", 1, &[0.0, 1.0]);
+    // morph weight 0 to 1, linear
+    let morph = glb.floats("SCALAR", 1, &[0.0, 1.0]);
+    // joint 1 rises from 0 to 1 along y by a cubic with flat ends, joint 0 jumps to x = 5 at the end
+    let rise =
+        glb.floats("VEC3", 3, &[[0.0; 3], [0.0; 3], [0.0; 3], [0.0; 3], [0.0, 1.0, 0.0], [0.0; 3]].concat());
+    let jump = glb.floats("VEC3", 3, &[0.0, 0.0, 0.0, 5.0, 0.0, 0.0]);
+    glb.finish(serde_json::json!({
+        "scenes": [{ "nodes": [0, 1, 2] }],
+        "nodes": [{ "name": "low" }, { "name": "high" }, { "name": "sheet", "mesh": 0, "skin": 0 }],
+        "skins": [{ "joints": [0, 1], "inverseBindMatrices": binds }],
+        "meshes": [{ "primitives": [{
+            "attributes": { "POSITION": position, "JOINTS_0": joints, "WEIGHTS_0": weights },
+            "indices": indices, "mode": 5, "targets": [{ "POSITION": target }],
+        }] }],
+        "animations": [{
+            "name": "all",
+            "samplers": [
+                { "input": times, "output": morph },
+                { "input": times, "output": rise, "interpolation": "CUBICSPLINE" },
+                { "input": times, "output": jump, "interpolation": "STEP" },
+            ],
+            "channels": [
+                { "sampler": 0, "target": { "node": 2, "path": "weights" } },
+                { "sampler": 1, "target": { "node": 1, "path": "translation" } },
+                { "sampler": 2, "target": { "node": 0, "path": "translation" } },
+            ],
+        }],
+    }))
+}

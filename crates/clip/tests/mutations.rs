@@ -1,0 +1,272 @@
+//! Damaged files: thousands of them, made from good ones by a seeded generator. A reader may refuse; it may not panic,
+//! hang, or ask for memory that the file's size does not justify. The same doors are open to `cargo fuzz` in `fuzz/`.
+
+#![allow(unsafe_code)] // an allocator that watches must be one
+#![allow(clippy::print_stdout)] // figures for the curious: --nocapture
+
+mod common;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use clip::{Clip, Frame, MemoryFrames, Mesh, ReadOptions, WriteOptions, problems, read, write};
+use common::{assets, kitchen_sink};
+
+/// Remembers the largest piece of memory that anybody asked for.
+struct Watched;
+
+static LARGEST: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: every call goes to the system's allocator unchanged
+unsafe impl GlobalAlloc for Watched {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        LARGEST.fetch_max(layout.size(), Ordering::Relaxed);
+        // SAFETY: the caller's promises are passed on
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: as above
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Watched = Watched;
+
+/// SplitMix64.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, limit: usize) -> usize {
+        (self.next() % limit.max(1) as u64) as usize
+    }
+}
+
+/// Damages a file in one to four places.
+fn damage(bytes: &mut Vec<u8>, random: &mut Random) {
+    const WORDS: [[u8; 4]; 6] = [
+        [0xff; 4],
+        [0; 4],
+        [0xff, 0xff, 0xff, 0x7f],
+        [0, 0, 0xc0, 0x7f],
+        [0, 0, 0x80, 0xff],
+        [1, 0, 0, 0x80],
+    ];
+    const TEXTS: [&str; 9] =
+        ["-1", "0", "99999999999", "1e308", "nan", "18446744073709551615", "4294967295", "", "[]"];
+    for _ in 0..=random.below(3) {
+        let at = random.below(bytes.len());
+        match random.below(7) {
+            0 => bytes.truncate(at),
+            1 if !bytes.is_empty() => bytes[at] ^= 1 << random.below(8),
+            2 if !bytes.is_empty() => bytes[at] = random.next() as u8,
+            3 => {
+                let word = WORDS[random.below(WORDS.len())];
+                bytes.iter_mut().skip(at).zip(word).for_each(|(byte, with)| *byte = with);
+            }
+            4 => {
+                let end = (at + random.below(40)).min(bytes.len());
+                bytes.drain(at..end);
+            }
+            5 => {
+                let end = (at + random.below(40)).min(bytes.len());
+                let copy = bytes[at..end].to_vec();
+                let to = random.below(bytes.len());
+                bytes.splice(to..to, copy);
+            }
+            _ => {
+                // another number in the place of one
+                let Some(start) = (at..bytes.len()).find(|&i| bytes[i].is_ascii_digit()) else { continue };
+                let end = (start..bytes.len()).find(|&i| !bytes[i].is_ascii_digit()).unwrap_or(bytes.len());
+                bytes.splice(start..end, TEXTS[random.below(TEXTS.len())].bytes());
+            }
+        }
+    }
+}
+
+/// Everything that a user may do with a file. Returns whether it could be read.
+fn use_file(path: &Path) -> bool {
+    let _ = clip::describe(path);
+    let Ok(clip) = read(path, &ReadOptions::default()) else { return false };
+    for frame in [0, 1, clip.frame_count() / 2, clip.frame_count().saturating_sub(1), clip.frame_count()] {
+        let _ = clip.frame(frame);
+    }
+    if clip.frame_count() < 20 {
+        let _ = problems(&clip);
+    }
+    true
+}
+
+/// Reads `count` damaged copies; `companion` stands beside under the name of its own.
+fn read_damaged(name: &str, good: &[u8], companion: Option<(&str, &[u8])>, count: usize) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(name);
+    if let Some((name, bytes)) = companion {
+        std::fs::write(folder.path().join(name), bytes).unwrap();
+    }
+    std::fs::write(&path, good).unwrap();
+    assert!(use_file(&path), "{name}: the file to damage must be good");
+    let mut readable = 0;
+    for seed in 0..count {
+        let mut bytes = good.to_vec();
+        damage(&mut bytes, &mut Random(seed as u64));
+        std::fs::write(&path, &bytes).unwrap();
+        LARGEST.store(0, Ordering::Relaxed);
+        let outcome = std::panic::catch_unwind(|| use_file(&path));
+        let largest = LARGEST.load(Ordering::Relaxed);
+        match outcome {
+            Ok(could_read) => readable += usize::from(could_read),
+            Err(_) => panic!("{name}: seed {seed} panicked"),
+        }
+        assert!(largest < 8 << 20, "{name}: seed {seed} asked for {largest} bytes at once");
+    }
+    println!("{name}: {readable} of {count} damaged files could still be read");
+}
+
+fn flag() -> Clip {
+    let points = vec![[0.0; 3], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]];
+    let mut mesh = Mesh::new("flag", points.clone(), &[[0, 1, 2], [0, 2, 3]]);
+    mesh.uvs = vec![[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]];
+    mesh.set_group("hoist", vec![1.0, 0.0, 0.0, 1.0]);
+    let frames = (0..6).map(|i| {
+        let mut points = points.clone();
+        points[2][2] = i as f32;
+        points[1][2] = -0.5 * i as f32;
+        Frame { points: vec![points], pose: Vec::new() }
+    });
+    Clip::new("flag", 24.0, vec![mesh], None, Arc::new(MemoryFrames::new(frames.collect())))
+}
+
+/// What our writer makes of the flag: the file asked for, then the files beside it.
+fn written(name: &str) -> Vec<Vec<u8>> {
+    let folder = tempfile::tempdir().unwrap();
+    let written = write(folder.path().join(name), &flag(), &WriteOptions::default()).unwrap();
+    written.files.iter().map(|file| std::fs::read(file).unwrap()).collect()
+}
+
+#[test]
+fn damaged_glb() {
+    read_damaged("a.glb", &written("a.glb")[0], None, 2000);
+    read_damaged("a.glb", &kitchen_sink(), None, 3000);
+}
+
+#[test]
+fn damaged_gltf() {
+    // the JSON alone, buffer beside it
+    let glb = kitchen_sink();
+    let length = u32::from_le_bytes(glb[12..16].try_into().unwrap()) as usize;
+    let json = String::from_utf8(glb[20..20 + length].to_vec()).unwrap();
+    let json = json.replacen("\"buffers\":[{", "\"buffers\":[{\"uri\":\"a.bin\",", 1);
+    read_damaged("a.gltf", json.as_bytes(), Some(("a.bin", &glb[28 + length..])), 2000);
+}
+
+#[test]
+fn damaged_obj() {
+    read_damaged("a.obj", &obj(), None, 2000);
+}
+
+#[test]
+fn damaged_caches() {
+    for name in ["a.pc2", "a.mdd"] {
+        let files = written(name);
+        read_damaged(name, &files[0], Some(("a.obj", &files[1])), 1000);
+        // and a damaged OBJ under a good cache
+        read_damaged("a.obj", &files[1], Some((name, &files[0])), 500);
+    }
+}
+
+#[test]
+fn damaged_bvh() {
+    read_damaged("a.bvh", BVH.as_bytes(), None, 2000);
+}
+
+fn obj() -> Vec<u8> {
+    b"mtllib a.mtl\no one\nv 0 0 0 1 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nvt 0 0\nvt 1 0\nvt 1 1\nusemtl red\ng left\n\
+      f 1/1 2/2 3/3\nusemtl blue\nf -4/1/2 -2/3 -1\no two\nv 0 0 1\nv 1 0 1\nv 0 1 1\nf 5//1 6//2 \\\n 7//3\n"
+        .to_vec()
+}
+
+const BVH: &str = "HIERARCHY\nROOT hip\n{\n OFFSET 0 1 0\n CHANNELS 6 Xposition Yposition Zposition Zrotation Xrotation Yrotation\n\
+    JOINT knee\n {\n  OFFSET 0 -0.5 0\n  CHANNELS 3 Xrotation Yrotation Zrotation\n  End Site\n  {\n   OFFSET 0 -0.5 0\n  }\n }\n}\n\
+    MOTION\nFrames: 3\nFrame Time: 0.04\n0 1 0 0 0 0 0 0 0\n0 1 0 10 20 30 5 6 7\n0 1 0 20 40 60 90 0 -90\n";
+
+/// Refuses with these words.
+fn refuses(name: &str, bytes: &[u8], words: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let path: PathBuf = folder.path().join(name);
+    std::fs::write(&path, bytes).unwrap();
+    let found = read(&path, &ReadOptions::default()).err().map(|error| error.to_string()).unwrap_or_default();
+    assert!(found.contains(words) && found.contains(name), "`{found}` does not say `{words}`");
+}
+
+fn gltf(json: &str) -> Vec<u8> {
+    json.replace('\'', "\"").into_bytes()
+}
+
+#[test]
+fn what_is_wrong_is_said() {
+    refuses(
+        "a.gltf",
+        &gltf("{'asset':{'version':'2.0'},'nodes':[{'children':[1]},{'children':[0]}]}"),
+        "their own ancestors",
+    );
+    refuses(
+        "a.gltf",
+        &gltf("{'asset':{'version':'2.0'},'nodes':[{'children':[2]},{'children':[2]},{}]}"),
+        "one parent",
+    );
+    refuses("a.gltf", &gltf("{'asset':{'version':'2.0'},'nodes':[{'mesh':3}]}"), "meshes[3]");
+    refuses("a.gltf", &gltf("{'asset':{'version':'1.0'}}"), "we read 2.0");
+    refuses("a.gltf", &gltf("{'asset':{'version':'2.0'},'nodes':["), "JSON line 1");
+    let draco = "{'asset':{'version':'2.0'},'extensionsRequired':['KHR_draco_mesh_compression']}";
+    refuses("a.gltf", &gltf(draco), "export it again without");
+    let huge = "{'asset':{'version':'2.0'},'nodes':[{'mesh':0}],'meshes':[{'primitives':[{'attributes':{'POSITION':0}}]}],\
+        'accessors':[{'componentType':5126,'count':4000000000,'type':'VEC3'}]}";
+    refuses("a.gltf", &gltf(huge), "more than the file has bytes");
+    let glb = written("a.glb").remove(0);
+    refuses("a.glb", &glb[..glb.len() / 2], "cut short");
+    refuses("a.glb", &glb[..6], "cut short");
+    let pc2 = written("a.pc2").remove(0);
+    refuses("a.pc2", &pc2[..pc2.len() - 1], "cut short");
+    refuses("a.pc2", &pc2, "name the OBJ that the cache moves");
+    refuses("a.xyz", b"what", "not a format we know");
+}
+
+#[test]
+fn every_ugly_file_is_read_or_refused_with_words() {
+    for folder in
+        ["meshes/ugly", "meshes/shapes", "sequences/alembic", "cloth/arcsim/meshes", "mocap/cmu_asf_amc"]
+    {
+        let Some(folder) = assets(folder) else { return };
+        let mut files: Vec<PathBuf> =
+            std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        files.sort();
+        for path in files.iter().filter(|path| path.is_file()) {
+            match read(path, &ReadOptions { single: true, ..ReadOptions::default() }) {
+                Err(error) => {
+                    let words = error.to_string();
+                    println!("refused: {words}");
+                    assert!(
+                        words.contains(path.file_name().unwrap().to_str().unwrap()),
+                        "{words} does not name the file"
+                    );
+                }
+                Ok(clip) => {
+                    for problem in problems(&clip) {
+                        println!("{}: {problem}", path.file_name().unwrap().display());
+                    }
+                }
+            }
+        }
+    }
+}

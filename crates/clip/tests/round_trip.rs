@@ -1,0 +1,314 @@
+//! Writing and reading back gives what there was, for every format.
+
+mod common;
+
+use std::sync::Arc;
+
+use clip::{
+    BvhChannel, BvhLayout, Clip, Faces, Frame, Image, Joint, Material, MemoryFrames, Mesh, Part, ReadOptions,
+    Skeleton, Transform, WriteOptions, read, write,
+};
+use common::{joint_distance, kitchen_sink, relative_distance};
+use glam::{Quat, Vec3};
+use proptest::prelude::*;
+
+/// A number that a file can hold: neither endless nor too small to matter.
+fn coordinate() -> impl Strategy<Value = f32> {
+    prop_oneof![Just(0.0_f32), -10.0_f32..10.0, -1e-4_f32..1e-4, -1e4_f32..1e4]
+}
+
+fn point() -> impl Strategy<Value = [f32; 3]> {
+    [coordinate(), coordinate(), coordinate()]
+}
+
+prop_compose! {
+    /// A mesh of polygons with up to five sides, with or without texture coordinates, of one or two materials.
+    fn mesh()(points in prop::collection::vec(point(), 5..20), with_uvs in any::<bool>(), two_parts in any::<bool>())
+        (faces in prop::collection::vec(
+            prop::collection::btree_set(0..points.len() as u32, 3..6).prop_map(|set| set.into_iter().collect::<Vec<_>>()),
+            2..12,
+        ), points in Just(points), with_uvs in Just(with_uvs), two_parts in Just(two_parts)) -> Mesh {
+        let mut faces = faces;
+        let count = points.len();
+        // OBJ has no place for the texture coordinates of vertices that no face uses
+        faces.push((0..count as u32).collect());
+        let mut packed = Faces::default();
+        faces.iter().for_each(|face| packed.push(face));
+        let mut mesh = Mesh::from_faces("mesh", points, packed);
+        if with_uvs {
+            mesh.uvs = (0..count).map(|i| [i as f32 / 32.0, 1.0 - i as f32 / 64.0]).collect();
+        }
+        mesh.parts = vec![Part { faces: 0..faces.len(), vertices: 0..count, material: Some(0) }];
+        if two_parts {
+            mesh.parts[0].faces.end = 1;
+            mesh.parts.push(Part { faces: 1..faces.len(), vertices: 0..count, material: Some(1) });
+        }
+        mesh
+    }
+}
+
+prop_compose! {
+    fn clip()(mesh in mesh(), frames in 1_usize..6)
+        (offsets in prop::collection::vec(point(), frames), mesh in Just(mesh)) -> Clip {
+        let frames = offsets.iter().enumerate().map(|(i, offset)| {
+            let moved = |(j, p): (usize, &[f32; 3])| {
+                // some points stay, as pinned ones do
+                if j % 3 == 0 { *p } else { std::array::from_fn(|k| p[k] + offset[k] * (i + j) as f32) }
+            };
+            Frame { points: vec![mesh.rest_points.iter().enumerate().map(moved).collect()], pose: Vec::new() }
+        });
+        let frames = Arc::new(MemoryFrames::new(frames.collect()));
+        let mut clip = Clip::new("clip", 24.0, vec![mesh], None, frames);
+        clip.materials = vec![Material::plain("red", [1.0, 0.0, 0.0, 1.0]), Material::plain("glass", [0.0, 0.5, 1.0, 0.5])];
+        clip
+    }
+}
+
+/// Where joints turn, in any order of axes.
+fn channels(root: bool) -> impl Strategy<Value = Vec<BvhChannel>> {
+    let orders = prop::sample::select(vec![[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]]);
+    orders.prop_map(move |order| {
+        let positions = (0..3).map(BvhChannel::Position).filter(|_| root);
+        positions.chain(order.map(BvhChannel::Rotation)).collect()
+    })
+}
+
+prop_compose! {
+    fn motion()(joints in 1_usize..6, frames in 1_usize..5)
+        (parents in prop::collection::vec(any::<prop::sample::Index>(), joints),
+         offsets in prop::collection::vec(point(), joints),
+         channels in prop::collection::vec(channels(false), joints),
+         root in channels(true),
+         turns in prop::collection::vec((-4.0_f32..4.0, -4.0_f32..4.0, -4.0_f32..4.0), joints * frames)) -> Clip {
+        let joints = offsets.len();
+        let rest = |i: usize| Transform { translation: Vec3::from(offsets[i]), ..Transform::IDENTITY };
+        let joint = |i: usize| Joint {
+            name: format!("joint {i}"),
+            parent: (i > 0).then(|| parents[i].index(i)),
+            rest: rest(i),
+        };
+        let skeleton = Skeleton { joints: (0..joints).map(joint).collect() };
+        let mut layout = BvhLayout { channels, end_sites: Vec::new() };
+        layout.channels[0] = root;
+        let pose = |frame: &[(f32, f32, f32)]| {
+            let turned = |(i, &(x, y, z)): (usize, &(f32, f32, f32))| {
+                Transform { rotation: Quat::from_euler(glam::EulerRot::XYZ, x, y, z), ..rest(i) }
+            };
+            Frame { points: Vec::new(), pose: frame.iter().enumerate().map(turned).collect() }
+        };
+        let frames = MemoryFrames::new(turns.chunks(joints).map(pose).collect());
+        let mut clip = Clip::new("motion", 30.0, Vec::new(), Some(skeleton), Arc::new(frames));
+        clip.bvh = Some(layout);
+        clip
+    }
+}
+
+fn with_rewritten<T>(clip: &Clip, name: &str, look: impl FnOnce(Clip) -> T) -> T {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(name);
+    write(&path, clip, &WriteOptions::default()).unwrap();
+    look(read(&path, &ReadOptions::default()).unwrap())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn caches_and_sequences_come_back_to_the_bit(clip in clip()) {
+        for name in ["a.pc2", "a.mdd", "a.####.obj"] {
+            with_rewritten(&clip, name, |back| {
+                assert_eq!(back.frame_count(), clip.frame_count());
+                for frame in 0..clip.frame_count() {
+                    assert_eq!(back.frame(frame).unwrap().points, clip.frame(frame).unwrap().points, "{name}");
+                }
+                let (a, b) = (&clip.meshes[0], &back.meshes[0]);
+                assert_eq!((&a.faces, &a.uvs, &a.parts), (&b.faces, &b.uvs, &b.parts), "{name}");
+                if !name.contains('#') {
+                    assert_eq!(a.rest_points, b.rest_points);
+                }
+                let looks = |clip: &Clip| clip.materials.iter().map(|m| (m.name.clone(), m.base_color)).collect::<Vec<_>>();
+                assert_eq!(looks(&clip), looks(&back));
+            });
+        }
+    }
+
+    #[test]
+    fn a_glb_comes_back_to_float_precision(clip in clip()) {
+        with_rewritten(&clip, "a.glb", |back| {
+            assert!(relative_distance(&clip, &back) <= 2.0 * f64::from(f32::EPSILON));
+            let (a, b) = (&clip.meshes[0], &back.meshes[0]);
+            assert_eq!(a.faces.triangles().collect::<Vec<_>>(), b.faces.triangles().collect::<Vec<_>>());
+            assert_eq!(a.uvs, b.uvs);
+            assert_eq!(a.parts.len(), b.parts.len());
+            if clip.frame_count() > 1 {
+                assert_eq!(a.per_vertex(&a.rest_points), b.per_vertex(&b.rest_points), "the rest shape survives");
+            }
+        });
+    }
+
+    #[test]
+    fn a_bvh_comes_back_in_place_with_its_channels(clip in motion()) {
+        with_rewritten(&clip, "a.bvh", |back| {
+            // joints come back as the file lists them, depth first
+            let order: Vec<usize> = back.skeleton.as_ref().unwrap().joints.iter()
+                .map(|joint| clip.skeleton.as_ref().unwrap().joint_index(&joint.name).unwrap())
+                .collect();
+            let expected: Vec<_> = order.iter().map(|&i| clip.bvh.as_ref().unwrap().channels[i].clone()).collect();
+            assert_eq!(expected, back.bvh.as_ref().unwrap().channels);
+            let mut sorted = clip.clone();
+            let skeleton = clip.skeleton.as_ref().unwrap();
+            let joints = order.iter().map(|&i| {
+                let mut joint = skeleton.joints[i].clone();
+                joint.parent = joint.parent.map(|parent| order.iter().position(|&o| o == parent).unwrap());
+                joint
+            });
+            sorted.skeleton = Some(Skeleton { joints: joints.collect() });
+            let frames = (0..clip.frame_count()).map(|frame| {
+                let pose = clip.frame(frame).unwrap().pose;
+                Frame { points: Vec::new(), pose: order.iter().map(|&i| pose[i]).collect() }
+            });
+            let sorted = sorted.with_frames(Arc::new(MemoryFrames::new(frames.collect())));
+            assert!(joint_distance(&sorted, &back) < 1e-5);
+        });
+    }
+}
+
+#[test]
+fn quantised_sparse_skinned_morphed_stripped_all_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("all.glb");
+    std::fs::write(&path, kitchen_sink()).unwrap();
+    let clip = read(&path, &ReadOptions { frame_rate_hz: Some(4.0), ..ReadOptions::default() }).unwrap();
+    assert_eq!(clip.frame_count(), 5);
+    assert_eq!(
+        clip.meshes[0].point_triangles(),
+        [[0, 1, 2], [1, 3, 2]],
+        "a strip turns every other triangle"
+    );
+    // a quarter on: the morph has lifted the last vertex by 2/4, the cubic 3/16 - 2/64 has raised the upper two
+    let quarter = clip.frame(1).unwrap();
+    let rise = 0.15625;
+    assert_eq!(
+        quarter.points[0],
+        [[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0 + rise, 0.0], [1.0, 1.0 + rise, 0.5]]
+    );
+    let end = clip.frame(4).unwrap();
+    assert_eq!(end.points[0], [[5.0, 0.0, 0.0], [6.0, 0.0, 0.0], [0.0, 2.0, 0.0], [1.0, 2.0, 2.0]]);
+    assert_eq!(end.pose[0].translation, Vec3::new(5.0, 0.0, 0.0));
+    assert_eq!(clip.meshes[0].group("high").unwrap().weights, [0.0, 0.0, 1.0, 1.0]);
+}
+
+#[test]
+fn groups_colours_images_and_hard_edges_survive_a_glb() {
+    let mut mesh = Mesh::new(
+        "box corner",
+        vec![[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
+        &[[0, 1, 2], [4, 5, 3]],
+    );
+    // points 0 and 1 have two vertices each: a hard edge
+    mesh.vertex_points = vec![0, 1, 2, 3, 0, 1];
+    mesh.smoothing = vec![0, 1, 2, 3, 4, 5];
+    mesh.uvs = vec![[0.0, 0.5]; 6];
+    mesh.parts[0] = Part { faces: 0..2, vertices: 0..6, material: Some(0) };
+    mesh.set_group("hoist", vec![0.25, 0.0, 1.0, 0.5]);
+    for channel in ["color.r", "color.g", "color.b", "color.a"] {
+        mesh.set_group(channel, vec![0.5, 1.0, 0.0, 0.25]);
+    }
+    let mut clip = Clip::still(mesh, 30.0, 12);
+    clip.images.push(Image {
+        name: "weave".into(),
+        mime_type: "image/png".into(),
+        bytes: b"\x89PNG not really".to_vec(),
+    });
+    clip.materials.push(Material { base_color_image: Some(0), ..Material::plain("cloth", [1.0; 4]) });
+    with_rewritten(&clip, "a.glb", |back| {
+        assert_eq!((back.frame_count(), back.frame_rate_hz), (12, 30.0), "a still keeps its length");
+        let (a, b) = (&clip.meshes[0], &back.meshes[0]);
+        assert_eq!(a.smoothing, b.smoothing);
+        assert_eq!(a.vertex_points, b.vertex_points);
+        for group in &a.groups {
+            assert_eq!(Some(group), b.group(&group.name), "{}", group.name);
+        }
+        assert_eq!(back.images, clip.images);
+        assert_eq!(back.materials[0].base_color_image, Some(0));
+        assert!(back.skeleton.is_none());
+    });
+}
+
+#[test]
+fn a_long_clip_is_split_and_joined_again() {
+    let mesh = Mesh::new("flag", vec![[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], &[[0, 1, 2]]);
+    let frames = (0..450).map(|i| {
+        let mut points = mesh.rest_points.clone();
+        points[1][2] = (i as f32 * 0.1).sin();
+        Frame { points: vec![points], pose: Vec::new() }
+    });
+    let clip =
+        Clip::new("long", 25.0, vec![mesh.clone()], None, Arc::new(MemoryFrames::new(frames.collect())));
+    with_rewritten(&clip, "a.glb", |back| {
+        assert_eq!((back.meshes.len(), back.frame_count(), back.frame_rate_hz), (1, 450, 25.0));
+        assert_eq!(back.meshes[0].name, "flag");
+        assert!(back.skeleton.is_none(), "showing and hiding is no skeleton");
+        assert!(relative_distance(&clip, &back) <= 2.0 * f64::from(f32::EPSILON));
+    });
+}
+
+#[test]
+fn a_start_frame_moves_keys_and_not_frames() {
+    let mesh = Mesh::new("flag", vec![[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], &[[0, 1, 2]]);
+    let frames = (0..3).map(|i| Frame {
+        points: vec![vec![[i as f32; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]],
+        pose: Vec::new(),
+    });
+    let clip = Clip::new("short", 24.0, vec![mesh], None, Arc::new(MemoryFrames::new(frames.collect())));
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.glb");
+    write(&path, &clip, &WriteOptions { start_frame: Some(1), ..WriteOptions::default() }).unwrap();
+    let back = read(&path, &ReadOptions::default()).unwrap();
+    assert_eq!(relative_distance(&clip, &back), 0.0);
+    let animation = &clip::describe(&path).unwrap().animations[0];
+    assert!((animation.seconds - 3.0 / 24.0).abs() < 1e-6, "frames 1, 2, 3");
+}
+
+#[test]
+fn what_cannot_be_written_is_said_and_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let mesh = Mesh::new("m", vec![[0.0; 3]; 3], &[[0, 1, 2]]);
+    let mut frame = Frame { points: vec![mesh.rest_points.clone()], pose: Vec::new() };
+    let good = frame.clone();
+    frame.points[0][1][2] = f32::INFINITY;
+    let clip = Clip::new(
+        "c",
+        24.0,
+        vec![mesh.clone()],
+        None,
+        Arc::new(MemoryFrames::new(vec![good.clone(), frame])),
+    );
+    for name in ["a.glb", "a.pc2", "a.mdd"] {
+        let words = write(folder.path().join(name), &clip, &WriteOptions::default()).unwrap_err().to_string();
+        assert_eq!(words, "mesh `m`, frame 1, point 1: a coordinate is not a finite number");
+    }
+    let short = Frame { points: vec![vec![[0.0; 3]; 2]], pose: Vec::new() };
+    let clip = clip.with_frames(Arc::new(MemoryFrames::new(vec![good, short])));
+    let words = write(folder.path().join("a.glb"), &clip, &WriteOptions::default()).unwrap_err().to_string();
+    assert!(words.contains("frame 1: mesh `m` has 2 points, but 3"), "{words}");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "no half-written file stays");
+
+    let still = Clip::still(mesh, 24.0, 1);
+    let words = write(folder.path().join("no/such/folder/a.glb"), &still, &WriteOptions::default())
+        .unwrap_err()
+        .to_string();
+    assert!(words.contains("a.glb: No such file or directory"), "{words}");
+    assert!(
+        write(folder.path().join("a.bvh"), &still, &WriteOptions::default())
+            .unwrap_err()
+            .to_string()
+            .contains("no skeleton")
+    );
+    assert!(
+        write(folder.path().join("a.fbx"), &still, &WriteOptions::default())
+            .unwrap_err()
+            .to_string()
+            .contains(".glb")
+    );
+}
