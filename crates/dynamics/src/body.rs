@@ -5,12 +5,12 @@ use std::sync::Arc;
 use geometry::{Mat3, Vec3};
 use linear::{Matrix, Pattern, Rows};
 
-use crate::{Energy, Error, Force, Hessian, Moment};
+use crate::{Energy, Error, Force, Moment, Past};
 
 /// Masses, energies and forces over a fixed set of points.
 pub struct Body {
     masses: Vec<f64>,
-    terms: Vec<Term>,
+    energies: Vec<Box<dyn Energy>>,
     forces: Vec<Box<dyn Force>>,
     known: Vec<bool>,
     averages: Rows,
@@ -19,17 +19,10 @@ pub struct Body {
     pattern: Arc<Pattern>,
 }
 
-/// An energy and how strongly its strain rate is damped.
-struct Term {
-    energy: Box<dyn Energy>,
-    /// β in D = βK, seconds.
-    stiffness_damping: f64,
-}
-
 /// Collects the parts of a [`Body`].
 pub struct BodyBuilder {
     masses: Vec<f64>,
-    terms: Vec<Term>,
+    energies: Vec<Box<dyn Energy>>,
     forces: Vec<Box<dyn Force>>,
     known: Vec<bool>,
     averages: Rows,
@@ -43,13 +36,18 @@ impl Body {
         let count = masses.len();
         BodyBuilder {
             masses,
-            terms: Vec::new(),
+            energies: Vec::new(),
             forces: Vec::new(),
             known: vec![false; count],
             averages: Rows::none(count),
             gravity: Vec3::ZERO,
             mass_damping: 0.0,
         }
+    }
+
+    /// α of Rayleigh's D = αM, in 1/s.
+    pub fn mass_damping(&self) -> f64 {
+        self.mass_damping
     }
 
     /// How many points.
@@ -79,13 +77,16 @@ impl Body {
 
     /// Elastic energy plus potential in the field of gravity, in joules.
     pub fn potential_energy(&self, moment: &Moment, x: &[Vec3]) -> f64 {
-        let weight: f64 = self.masses.iter().zip(x).map(|(m, x)| -m * self.gravity.dot(*x)).sum();
-        self.elastic_energy(moment, x) + weight
+        self.elastic_energy(moment, x) + self.weight_energy(x)
     }
 
     /// The sum of the energies, in joules.
     pub fn elastic_energy(&self, moment: &Moment, x: &[Vec3]) -> f64 {
-        self.terms.iter().map(|term| term.energy.value(moment, x)).sum()
+        self.energies.iter().map(|energy| energy.value(moment, x)).sum()
+    }
+
+    fn weight_energy(&self, x: &[Vec3]) -> f64 {
+        self.masses.iter().zip(x).map(|(m, x)| -m * self.gravity.dot(*x)).sum()
     }
 
     /// ½ Σ m v², in joules.
@@ -93,39 +94,9 @@ impl Body {
         self.masses.iter().zip(v).map(|(m, v)| 0.5 * m * v.length_squared()).sum()
     }
 
-    /// Overwrites `force` with what acts on the points apart from internal damping, in newtons.
-    pub(crate) fn force(&self, moment: &Moment, x: &[Vec3], v: &[Vec3], force: &mut [Vec3]) {
-        force.fill(Vec3::ZERO);
-        for term in &self.terms {
-            term.energy.add_gradient(moment, x, force);
-        }
-        for (f, m) in force.iter_mut().zip(&self.masses) {
-            *f = m * self.gravity - *f;
-        }
-        self.add_outer_force(moment, x, v, force);
-    }
-
     /// Adds the forces that have no potential.
     pub(crate) fn add_outer_force(&self, moment: &Moment, x: &[Vec3], v: &[Vec3], force: &mut [Vec3]) {
         self.forces.iter().for_each(|f| f.add_force(moment, x, v, force));
-    }
-
-    /// Adds Σ K to the matrix.
-    pub(crate) fn add_stiffness(&self, moment: &Moment, x: &[Vec3], matrix: &mut Matrix) {
-        for term in &self.terms {
-            term.energy.add_hessian(Hessian::Projected, moment, x, 1.0, matrix);
-        }
-    }
-
-    /// Overwrites the matrix with internal damping D = αM + Σ βK at x.
-    pub(crate) fn damping(&self, moment: &Moment, x: &[Vec3], matrix: &mut Matrix) {
-        matrix.set_zero();
-        for term in self.terms.iter().filter(|term| term.stiffness_damping > 0.0) {
-            term.energy.add_hessian(Hessian::Material, moment, x, term.stiffness_damping, matrix);
-        }
-        if self.mass_damping > 0.0 {
-            self.add_mass(self.mass_damping, matrix);
-        }
     }
 
     /// Adds `scale` · M.
@@ -133,10 +104,6 @@ impl Body {
         for (point, mass) in self.masses.iter().enumerate() {
             matrix.add(point as u32, point as u32, Mat3::from_diagonal(Vec3::splat(scale * mass)));
         }
-    }
-
-    pub(crate) fn is_damped(&self) -> bool {
-        self.mass_damping > 0.0 || self.terms.iter().any(|term| term.stiffness_damping > 0.0)
     }
 
     /// Adds `scale` · (−df/dv) of the forces that have no potential.
@@ -156,11 +123,51 @@ impl Body {
     }
 }
 
+/// A body over one implicit stage: its energies with the friction of that stage.
+pub(crate) struct StagedBody<'a> {
+    body: &'a Body,
+    /// In place of the body's own, where there is friction.
+    damped: Vec<Option<Box<dyn Energy>>>,
+}
+
+impl<'a> StagedBody<'a> {
+    pub(crate) fn new(body: &'a Body, past: &Past) -> Self {
+        Self { body, damped: body.energies.iter().map(|energy| energy.over(past)).collect() }
+    }
+
+    fn energies(&self) -> impl Iterator<Item = &dyn Energy> {
+        self.damped
+            .iter()
+            .zip(&self.body.energies)
+            .map(|(damped, plain)| damped.as_deref().unwrap_or(&**plain))
+    }
+
+    /// Potential energy, friction included.
+    pub(crate) fn value(&self, moment: &Moment, x: &[Vec3]) -> f64 {
+        self.energies().map(|energy| energy.value(moment, x)).sum::<f64>() + self.body.weight_energy(x)
+    }
+
+    /// Overwrites `force` with what acts on the points, in newtons.
+    pub(crate) fn force(&self, moment: &Moment, x: &[Vec3], v: &[Vec3], force: &mut [Vec3]) {
+        force.fill(Vec3::ZERO);
+        self.energies().for_each(|energy| energy.add_gradient(moment, x, force));
+        for i in 0..force.len() {
+            force[i] = self.body.masses[i] * (self.body.gravity - self.body.mass_damping * v[i]) - force[i];
+        }
+        self.body.add_outer_force(moment, x, v, force);
+    }
+
+    /// Adds Σ K.
+    pub(crate) fn add_stiffness(&self, moment: &Moment, x: &[Vec3], previous: &[Vec3], matrix: &mut Matrix) {
+        self.energies().for_each(|energy| energy.add_hessian(moment, x, previous, matrix));
+    }
+}
+
 impl BodyBuilder {
-    /// Adds an energy. `stiffness_damping` is β of Rayleigh's D = βK, in seconds; see [`stiffness_damping`].
+    /// Adds an energy.
     #[must_use]
-    pub fn energy(mut self, energy: impl Energy + 'static, stiffness_damping: f64) -> Self {
-        self.terms.push(Term { energy: Box::new(energy), stiffness_damping });
+    pub fn energy(mut self, energy: impl Energy + 'static) -> Self {
+        self.energies.push(Box::new(energy));
         self
     }
 
@@ -201,7 +208,7 @@ impl BodyBuilder {
 
     /// Checks the parts and fixes the sparsity.
     pub fn build(self) -> Result<Body, Error> {
-        let Self { masses, mut terms, mut forces, known, averages, gravity, mass_damping } = self;
+        let Self { masses, mut energies, mut forces, known, averages, gravity, mass_damping } = self;
         let count = masses.len();
         if known.len() != count {
             return Err(Error::Sizes { what: "known flags", expected: count, got: known.len() });
@@ -212,15 +219,15 @@ impl BodyBuilder {
         }
         let mut stencils: Vec<Vec<u32>> = Vec::new();
         let mut collect = |stencil: &[u32]| stencils.push(stencil.to_vec());
-        terms.iter().for_each(|term| term.energy.stencils(&mut collect));
+        energies.iter().for_each(|energy| energy.stencils(&mut collect));
         forces.iter().for_each(|force| force.stencils(&mut collect));
         if let Some(&point) = stencils.iter().flatten().find(|&&p| p as usize >= count) {
             return Err(Error::Point { point: point as usize, count });
         }
         let pattern = Arc::new(Pattern::from_stencils(count, stencils.iter().map(Vec::as_slice)));
-        terms.iter_mut().for_each(|term| term.energy.bind(&pattern));
+        energies.iter_mut().for_each(|energy| energy.bind(&pattern));
         forces.iter_mut().for_each(|force| force.bind(&pattern));
-        Ok(Body { masses, terms, forces, known, averages, gravity, mass_damping, pattern })
+        Ok(Body { masses, energies, forces, known, averages, gravity, mass_damping, pattern })
     }
 }
 
@@ -240,6 +247,8 @@ pub struct State {
     pub positions: Vec<Vec3>,
     /// In metres per second.
     pub velocities: Vec<Vec3>,
+    /// What the last step ended with, in m/s²; empty before the first, and wherever positions were set by hand.
+    pub accelerations: Vec<Vec3>,
     /// The step that the error estimate last found right, in seconds; 0 before the first.
     pub step: f64,
 }
@@ -248,26 +257,31 @@ impl State {
     /// At rest.
     pub fn at_rest(positions: Vec<Vec3>) -> Self {
         let velocities = vec![Vec3::ZERO; positions.len()];
-        Self { time: 0.0, positions, velocities, step: 0.0 }
+        Self { time: 0.0, positions, velocities, accelerations: Vec::new(), step: 0.0 }
     }
 
     /// The exact bits, for a checkpoint.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let vectors = self.positions.iter().chain(&self.velocities).flat_map(|v| v.to_array());
-        [self.time, self.step].into_iter().chain(vectors).flat_map(f64::to_le_bytes).collect()
+        let count = self.positions.len() as f64;
+        let vectors = self.positions.iter().chain(&self.velocities).chain(&self.accelerations);
+        let numbers = vectors.flat_map(|v| v.to_array());
+        [self.time, self.step, count].into_iter().chain(numbers).flat_map(f64::to_le_bytes).collect()
     }
 
-    /// The reverse of [`State::to_bytes`]; `None` when the length is not that of a state.
+    /// The reverse of [`State::to_bytes`]; `None` when the bytes are not those of a state.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        let numbers: Vec<f64> =
-            bytes.chunks_exact(8).map(|b| f64::from_le_bytes(b.try_into().unwrap_or_default())).collect();
-        let (&[time, step], vectors) = numbers.split_first_chunk()?;
-        if !bytes.len().is_multiple_of(8) || !vectors.len().is_multiple_of(6) {
-            return None;
-        }
-        let all: Vec<Vec3> = vectors.chunks_exact(3).map(|v| Vec3::new(v[0], v[1], v[2])).collect();
-        let (positions, velocities) = all.split_at(all.len() / 2);
-        Some(Self { time, positions: positions.to_vec(), velocities: velocities.to_vec(), step })
+        let (words, []) = bytes.as_chunks::<8>() else { return None };
+        let numbers: Vec<f64> = words.iter().map(|word| f64::from_le_bytes(*word)).collect();
+        let (&[time, step, count], rest) = numbers.split_first_chunk()?;
+        let (vectors, []) = rest.as_chunks::<3>() else { return None };
+        let mut vectors = vectors.iter().map(|v| Vec3::from_array(*v));
+        let mut take = || vectors.by_ref().take(count as usize).collect::<Vec<Vec3>>();
+        let (positions, velocities, accelerations) = (take(), take(), take());
+        let whole = velocities.len() == positions.len()
+            && (accelerations.is_empty() || accelerations.len() == positions.len())
+            && positions.len() as f64 == count
+            && vectors.next().is_none();
+        whole.then_some(Self { time, positions, velocities, accelerations, step })
     }
 }
 
@@ -281,7 +295,10 @@ mod tests {
         (state.time, state.step, state.velocities[1].y) = (0.3, 1.0 / 48.0, -0.0);
         let bytes = state.to_bytes();
         assert_eq!(State::from_bytes(&bytes).unwrap().to_bytes(), bytes);
+        state.accelerations = vec![Vec3::Z; 2];
+        assert_eq!(State::from_bytes(&state.to_bytes()), Some(state));
         assert!(State::from_bytes(&bytes[..bytes.len() - 1]).is_none());
+        assert!(State::from_bytes(&bytes[..bytes.len() - 24]).is_none());
         assert!(State::from_bytes(&[]).is_none());
     }
 

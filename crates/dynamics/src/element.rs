@@ -40,11 +40,28 @@ pub trait Element<const N: usize>: Send + Sync {
         self.hessian(x).projected()
     }
 
-    /// The part of the Hessian that resists changes of *strain*: positive semidefinite and blind to rigid motion at every
-    /// state, so that damping made of it does not brake a body that merely turns. The default is the projected Hessian.
-    fn material_hessian(&self, x: &[Vec3; N]) -> Block<N> {
+    /// The matrix for a Newton step at `x` that came from `previous` by a Newton step: the projected Hessian, unless
+    /// something better is known.
+    ///
+    /// A full step along a curved path leaves stiff parts stretched to second order, and the stress of that stretch, which the
+    /// next step takes away, would wrongly stiffen the body sideways. Elements that are much stiffer in strain than in shape
+    /// override this with the stress that the step *predicted*, that of the strain linearised at `previous`: Newton's
+    /// method on stress and shape together, with the stress eliminated, and a handful of iterations however stiff.
+    fn newton_hessian(&self, x: &[Vec3; N], _previous: &[Vec3; N]) -> Block<N> {
         self.projected_hessian(x)
     }
+}
+
+/// An element whose energy is quadratic in some strain ε(x), and which can therefore have internal friction.
+pub trait Viscous<const N: usize>: Element<N> + Sized {
+    /// The element with ½η‖ε(x) − ε̂‖² added, in the norm of its own stiffness, ε̂ = Σ w ε(past).
+    ///
+    /// It is again an element of the same kind: up to a constant,
+    /// ½‖ε − ε₀‖² + ½η‖ε − ε̂‖² = ½(1+η)‖ε − (ε₀ + ηε̂)/(1+η)‖².
+    /// Friction measured in strain is blind to rigid motion, has a potential within a step, and needs no code in the
+    /// solver. With η = β/s and ε̂ the strain a stage starts from it is the stiffness damping D = βK of Rayleigh.
+    #[must_use]
+    fn with_viscosity(&self, eta: f64, past: &[(f64, [Vec3; N]); 3]) -> Self;
 }
 
 /// A force of N points that has no potential: air, an artist's push.

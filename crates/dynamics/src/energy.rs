@@ -1,10 +1,13 @@
 //! What acts on a body, seen by the solver: sums of elements, potentials and forces.
 
+use std::sync::Arc;
+
 use geometry::Vec3;
 use linear::{Matrix, Pattern};
+use rayon::prelude::*;
 
 use crate::scatter::{Scatter, Schedule};
-use crate::{Block, Element, ForceElement};
+use crate::{Block, Element, ForceElement, Viscous};
 
 /// The instant at which energies and forces are evaluated: the time, and where the guide is then.
 #[derive(Clone, Copy, Debug)]
@@ -27,17 +30,21 @@ pub trait Energy: Send + Sync {
     fn value(&self, moment: &Moment, x: &[Vec3]) -> f64;
     /// Adds dE/dx.
     fn add_gradient(&self, moment: &Moment, x: &[Vec3], gradient: &mut [Vec3]);
-    /// Adds `scale` times the positive semidefinite Hessian of the asked kind.
-    fn add_hessian(&self, kind: Hessian, moment: &Moment, x: &[Vec3], scale: f64, matrix: &mut Matrix);
+    /// Adds a positive semidefinite Hessian for a Newton step that came from `previous`.
+    fn add_hessian(&self, moment: &Moment, x: &[Vec3], previous: &[Vec3], matrix: &mut Matrix);
+    /// The energy with its internal friction over a stage, or `None` where there is no friction.
+    fn over(&self, _stage: &Past) -> Option<Box<dyn Energy>> {
+        None
+    }
 }
 
-/// Which positive semidefinite second derivative.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hessian {
-    /// Of the whole energy, for Newton steps.
-    Projected,
-    /// Of the strain alone, for damping that does not brake rigid motion.
-    Material,
+/// What an implicit stage starts from, as friction needs it: strain rate = (ε(x) − Σ w ε(past))/s.
+#[derive(Clone, Copy, Debug)]
+pub struct Past<'a> {
+    /// s, in seconds.
+    pub implicit: f64,
+    /// Earlier positions with their weights w.
+    pub positions: [(f64, &'a [Vec3]); 3],
 }
 
 /// A force without potential. Usually [`Elements`] of some [`ForceElement`].
@@ -53,16 +60,33 @@ pub trait Force: Send + Sync {
 }
 
 /// Many elements of one kind over the points of a body.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Elements<E, const N: usize> {
-    stencils: Vec<[u32; N]>,
+    layout: Arc<Layout<N>>,
     elements: Vec<E>,
+    friction: Option<Friction<E, N>>,
+}
+
+/// Where elements stand: the same for an energy with and without friction.
+#[derive(Clone)]
+struct Layout<const N: usize> {
+    stencils: Vec<[u32; N]>,
     schedule: Schedule,
     slots: Vec<Slots<N>>,
 }
 
 /// Where an element's blocks stand in the matrix: `slots[i][j]` for j ≤ i, and whether it is the transposed block.
 type Slots<const N: usize> = [[(u32, bool); N]; N];
+
+#[derive(Clone)]
+struct Friction<E, const N: usize> {
+    /// β of D = βK, in seconds.
+    beta: f64,
+    with_viscosity: WithViscosity<E, N>,
+}
+
+/// [`Viscous::with_viscosity`] of an element type that may not have it.
+type WithViscosity<E, const N: usize> = fn(&E, f64, &[(f64, [Vec3; N]); 3]) -> E;
 
 impl<E, const N: usize> Elements<E, N> {
     /// Takes elements with the points they act on. They are kept in the order of their first points, so that neighbours
@@ -72,7 +96,17 @@ impl<E, const N: usize> Elements<E, N> {
         pairs.sort_by_key(|(stencil, _)| stencil.iter().copied().min());
         let (stencils, elements): (Vec<_>, Vec<_>) = pairs.into_iter().unzip();
         let schedule = Schedule::new(&stencils);
-        Self { stencils, elements, schedule, slots: Vec::new() }
+        Self { layout: Arc::new(Layout { stencils, schedule, slots: Vec::new() }), elements, friction: None }
+    }
+
+    /// Adds internal friction: Rayleigh's D = βK, β in seconds; see [`stiffness_damping`](crate::stiffness_damping).
+    #[must_use]
+    pub fn damped(self, beta: f64) -> Self
+    where
+        E: Viscous<N>,
+    {
+        let friction = (beta > 0.0).then_some(Friction { beta, with_viscosity: E::with_viscosity });
+        Self { friction, ..self }
     }
 
     /// How many elements.
@@ -87,11 +121,11 @@ impl<E, const N: usize> Elements<E, N> {
 
     /// The elements with their points, in the order they are kept.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&[u32; N], &E)> {
-        self.stencils.iter().zip(&self.elements)
+        self.layout.stencils.iter().zip(&self.elements)
     }
 
     fn visit_stencils(&self, visit: &mut dyn FnMut(&[u32])) {
-        self.stencils.iter().for_each(|stencil| visit(stencil));
+        self.layout.stencils.iter().for_each(|stencil| visit(stencil));
     }
 
     fn bind_slots(&mut self, pattern: &Pattern) {
@@ -106,11 +140,12 @@ impl<E, const N: usize> Elements<E, N> {
             }
             slots
         };
-        self.slots = self.stencils.iter().map(slots_of).collect();
+        let layout = Arc::make_mut(&mut self.layout);
+        layout.slots = layout.stencils.iter().map(slots_of).collect();
     }
 
     fn gather(&self, index: usize, x: &[Vec3]) -> [Vec3; N] {
-        self.stencils[index].map(|p| x[p as usize])
+        self.layout.stencils[index].map(|p| x[p as usize])
     }
 
     fn add_points(&self, sum: &mut [Vec3], of: impl Fn(usize, &E) -> [Vec3; N] + Sync)
@@ -118,9 +153,9 @@ impl<E, const N: usize> Elements<E, N> {
         E: Sync,
     {
         let sum = Scatter::new(sum);
-        self.schedule.for_each(|index| {
+        self.layout.schedule.for_each(|index| {
             let parts = of(index, &self.elements[index]);
-            for (part, &p) in parts.into_iter().zip(&self.stencils[index]) {
+            for (part, &p) in parts.into_iter().zip(&self.layout.stencils[index]) {
                 // SAFETY: a point of the visited element
                 #[allow(unsafe_code)]
                 unsafe {
@@ -134,11 +169,11 @@ impl<E, const N: usize> Elements<E, N> {
     where
         E: Sync,
     {
-        assert_eq!(self.slots.len(), self.elements.len(), "bound before assembly");
+        assert_eq!(self.layout.slots.len(), self.elements.len(), "bound before assembly");
         let values = Scatter::new(matrix.values_mut());
-        self.schedule.for_each(|index| {
+        self.layout.schedule.for_each(|index| {
             let block = of(index, &self.elements[index]);
-            for (i, row) in self.slots[index].iter().enumerate() {
+            for (i, row) in self.layout.slots[index].iter().enumerate() {
                 for (j, &(slot, transposed)) in row[..=i].iter().enumerate() {
                     let part = if transposed { block.0[j][i] } else { block.0[i][j] };
                     // SAFETY: a pair of points of the visited element
@@ -152,7 +187,7 @@ impl<E, const N: usize> Elements<E, N> {
     }
 }
 
-impl<E: Element<N>, const N: usize> Energy for Elements<E, N> {
+impl<E: Element<N> + 'static, const N: usize> Energy for Elements<E, N> {
     fn stencils(&self, visit: &mut dyn FnMut(&[u32])) {
         self.visit_stencils(visit);
     }
@@ -162,31 +197,33 @@ impl<E: Element<N>, const N: usize> Energy for Elements<E, N> {
     }
 
     fn value(&self, _: &Moment, x: &[Vec3]) -> f64 {
-        self.schedule.sum(|index| self.elements[index].value(&self.gather(index, x)))
+        self.layout.schedule.sum(|index| self.elements[index].value(&self.gather(index, x)))
     }
 
     fn add_gradient(&self, _: &Moment, x: &[Vec3], gradient: &mut [Vec3]) {
         self.add_points(gradient, |index, element| element.gradient(&self.gather(index, x)));
     }
 
-    fn add_hessian(&self, kind: Hessian, _: &Moment, x: &[Vec3], scale: f64, matrix: &mut Matrix) {
-        match kind {
-            Hessian::Projected => {
-                self.add_blocks(matrix, scale, |index, element| {
-                    element.projected_hessian(&self.gather(index, x))
-                });
-            }
-            Hessian::Material => {
-                self.add_blocks(matrix, scale, |index, element| {
-                    element.material_hessian(&self.gather(index, x))
-                });
-            }
-        }
+    fn add_hessian(&self, _: &Moment, x: &[Vec3], previous: &[Vec3], matrix: &mut Matrix) {
+        self.add_blocks(matrix, 1.0, |index, element| {
+            element.newton_hessian(&self.gather(index, x), &self.gather(index, previous))
+        });
+    }
+
+    fn over(&self, stage: &Past) -> Option<Box<dyn Energy>> {
+        let Friction { beta, with_viscosity } = self.friction.as_ref()?;
+        let eta = beta / stage.implicit;
+        let of = |index: usize| {
+            let past = stage.positions.map(|(weight, x)| (weight, self.gather(index, x)));
+            with_viscosity(&self.elements[index], eta, &past)
+        };
+        let elements = (0..self.elements.len()).into_par_iter().map(of).collect();
+        Some(Box::new(Self { layout: self.layout.clone(), elements, friction: None }))
     }
 }
 
 /// [`Elements`] of a [`ForceElement`], as a [`Force`]. (A type of its own, because one element could be both.)
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Forces<E, const N: usize>(pub Elements<E, N>);
 
 impl<E: ForceElement<N>, const N: usize> Force for Forces<E, N> {

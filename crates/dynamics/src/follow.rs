@@ -5,7 +5,7 @@ use std::sync::Arc;
 use geometry::{Mat3, Vec3};
 use linear::{Matrix, Pattern};
 
-use crate::{Energy, Force, Hessian, Moment};
+use crate::{Energy, Force, Moment};
 
 /// Springs from points to their guide positions.
 ///
@@ -79,8 +79,8 @@ impl Energy for Follow {
         }
     }
 
-    fn add_hessian(&self, _: Hessian, _: &Moment, _: &[Vec3], scale: f64, matrix: &mut Matrix) {
-        add_to_diagonal(&self.springs, &self.slots, scale, matrix);
+    fn add_hessian(&self, _: &Moment, _: &[Vec3], _: &[Vec3], matrix: &mut Matrix) {
+        add_to_diagonal(&self.springs, &self.slots, 1.0, matrix);
     }
 }
 

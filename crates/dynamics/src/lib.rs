@@ -14,7 +14,7 @@
 //!     fn hessian(&self, _: &[Vec3; 1]) -> Block<1> { Block([[Mat3::IDENTITY * self.0]]) }
 //! }
 //!
-//! let body = Body::builder(vec![2.0]).energy(Elements::new([([0], Tether(8.0))]), 0.0).build()?;
+//! let body = Body::builder(vec![2.0]).energy(Elements::new([([0], Tether(8.0))])).build()?;
 //! let mut state = State::at_rest(vec![Vec3::X]);
 //! let settings = Settings { tolerance: 1e-5, ..Settings::default() };
 //! let mut stepper = Stepper::new(&body, &[Vec3::X, Vec3::ZERO], settings)?;
@@ -43,9 +43,9 @@ mod stepper;
 
 pub use block::Block;
 pub use body::{Body, BodyBuilder, State, stiffness_damping};
-pub use check::{check_derivatives, check_element, random_rotation};
-pub use element::{Element, ForceElement};
-pub use energy::{Elements, Energy, Force, Forces, Hessian, Moment};
+pub use check::{check_derivatives, check_element, check_viscosity, random_rotation};
+pub use element::{Element, ForceElement, Viscous};
+pub use energy::{Elements, Energy, Force, Forces, Moment, Past};
 pub use error::Error;
 pub use follow::{Follow, FollowDamping, follow_stiffness};
 pub use guide::{Along, Guide, Span, Still};

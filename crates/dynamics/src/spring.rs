@@ -2,7 +2,7 @@
 
 use geometry::{Mat3, Vec3};
 
-use crate::{Block, Element};
+use crate::{Block, Element, Viscous};
 
 /// A straight spring.
 ///
@@ -55,23 +55,30 @@ impl Element<2> for Spring {
         // only a compressed spring is unstable sideways
         self.hessian_with(x, self.tension_over_length(x).max(0.0))
     }
+}
 
-    fn material_hessian(&self, x: &[Vec3; 2]) -> Block<2> {
-        self.hessian_with(x, 0.0)
+/// The strain is the length.
+impl Viscous<2> for Spring {
+    fn with_viscosity(&self, eta: f64, past: &[(f64, [Vec3; 2]); 3]) -> Self {
+        let past_length: f64 = past.iter().map(|(weight, x)| weight * Self::along(x).0).sum();
+        Self {
+            stiffness: (1.0 + eta) * self.stiffness,
+            rest_length: (self.rest_length + eta * past_length) / (1.0 + eta),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check_element;
+    use crate::{check_element, check_viscosity};
 
     #[test]
-    fn derivatives() {
-        check_element(
-            &Spring { stiffness: 30.0, rest_length: 5.0_f64.sqrt() },
-            &[Vec3::ZERO, Vec3::new(1.0, 0.0, 2.0)],
-        );
+    fn is_an_element() {
+        let spring = Spring { stiffness: 30.0, rest_length: 5.0_f64.sqrt() };
+        let rest = [Vec3::ZERO, Vec3::new(1.0, 0.0, 2.0)];
+        check_element(&spring, &rest);
+        check_viscosity(&spring, &rest);
     }
 
     #[test]

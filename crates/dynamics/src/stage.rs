@@ -9,7 +9,7 @@
 //! where p, w and the implicit time s come from the method. It is the stationary point of
 //!
 //! ```text
-//! Φ(x) = ‖x − p − s w‖²_M/(2s²) + E(x) + (s/2)·vᵀDv − (work of forces without potential),
+//! Φ(x) = ‖x − p − s w‖²_M/(2s²) + E(x) + friction(x) − (work of forces without potential),
 //! ```
 //!
 //! so Newton steps with positive definite matrices go downhill in Φ, and a line search makes them safe.
@@ -17,7 +17,8 @@
 use geometry::Vec3;
 use linear::{Matrix, Solver};
 
-use crate::{Body, Error, Moment};
+use crate::body::StagedBody;
+use crate::{Body, Error, Moment, Past};
 
 /// What a stage solves for.
 pub(crate) struct Stage<'a> {
@@ -27,6 +28,8 @@ pub(crate) struct Stage<'a> {
     pub(crate) drift: &'a [Vec3],
     /// s, in seconds.
     pub(crate) implicit: f64,
+    /// What strain rates are measured from.
+    pub(crate) past: [(f64, &'a [Vec3]); 3],
     /// When, and where the guide is then.
     pub(crate) moment: Moment<'a>,
     /// What the averages must be.
@@ -59,11 +62,9 @@ pub(crate) struct Solved {
 pub(crate) struct Workspace {
     pub(crate) solver: Solver,
     system: Matrix,
-    pub(crate) damping: Matrix,
     velocity: Vec<Vec3>,
     force: Vec<Vec3>,
     outer: Vec<Vec3>,
-    damped: Vec<Vec3>,
     delta: Vec<Vec3>,
     trial: Vec<Vec3>,
     multipliers: Vec<Vec3>,
@@ -77,11 +78,9 @@ impl Workspace {
         Ok(Self {
             solver: Solver::new(body.pattern(), body.known(), body.averages(), settings)?,
             system: Matrix::new(body.pattern().clone()),
-            damping: Matrix::new(body.pattern().clone()),
             velocity: zeros.clone(),
             force: zeros.clone(),
             outer: zeros.clone(),
-            damped: zeros.clone(),
             delta: zeros.clone(),
             trial: zeros,
             multipliers: rows.clone(),
@@ -89,20 +88,55 @@ impl Workspace {
         })
     }
 
-    /// Solves the stage from the guess in `x`. `x` holds the best iterate also when it did not converge.
+    /// Solves the stage from the guess in `x`, which came from the converged `start`. `x` holds the last iterate also when
+    /// it did not converge.
+    ///
+    /// Full steps first: on stiff bodies that turn, a line search would creep along the curved path in tiny steps. Only
+    /// when they do not contract is the stage solved again with one.
     pub(crate) fn solve(
         &mut self,
         body: &Body,
         stage: &Stage,
         newton: Newton,
+        start: &[Vec3],
+        x: &mut [Vec3],
+    ) -> Result<Solved, Error> {
+        let guess = x.to_vec();
+        let staged = StagedBody::new(body, &Past { implicit: stage.implicit, positions: stage.past });
+        let bold = self.iterate(body, &staged, stage, newton, false, start, x)?;
+        if bold.converged {
+            return Ok(bold);
+        }
+        x.copy_from_slice(&guess);
+        let careful = self.iterate(body, &staged, stage, newton, true, start, x)?;
+        Ok(Solved {
+            iterations: bold.iterations + careful.iterations,
+            factorizations: bold.factorizations + careful.factorizations,
+            linear_iterations: bold.linear_iterations + careful.linear_iterations,
+            ..careful
+        })
+    }
+
+    fn iterate(
+        &mut self,
+        body: &Body,
+        staged: &StagedBody,
+        stage: &Stage,
+        newton: Newton,
+        careful: bool,
+        start: &[Vec3],
         x: &mut [Vec3],
     ) -> Result<Solved, Error> {
         let mut solved = Solved::default();
         let count = x.len();
         let free = body.known().iter().filter(|known| !**known).count().max(1);
+        let mut previous = start.to_vec();
         while solved.iterations < newton.iterations {
-            self.residual(body, stage, x);
-            self.assemble(body, stage, x);
+            self.residual(body, staged, stage, x);
+            if careful {
+                previous.copy_from_slice(x);
+            }
+            self.assemble(body, staged, stage, x, &previous);
 
             // Known points go to their places within this step and pull their neighbours along.
             for i in 0..count {
@@ -130,8 +164,9 @@ impl Workspace {
             solved.linear_iterations += solution.iterations;
 
             // The first step may be needed to reach the constraints at all, so only later ones are shortened.
-            let searching = !newton.linear && exact_already;
-            let length = if searching { self.line_search(body, stage, x) } else { 1.0 };
+            let length =
+                if careful && exact_already { self.line_search(body, staged, stage, x) } else { 1.0 };
+            previous.copy_from_slice(x);
             for i in 0..count {
                 x[i] += length * self.delta[i];
                 if body.known()[i] {
@@ -141,12 +176,17 @@ impl Workspace {
             solved.iterations += 1;
             let moved: f64 =
                 (0..count).filter(|&i| !body.known()[i]).map(|i| self.delta[i].length_squared()).sum();
+            let before = solved.residual;
             solved.residual = (moved / free as f64).sqrt();
-            if !solved.residual.is_finite() {
+            // Steps shrink by about the same factor each time (a third, before anything is known), so what is still missing
+            // is the rest of a geometric series.
+            let ratio = if solved.iterations > 1 { (solved.residual / before).clamp(0.05, 0.9) } else { 0.3 };
+            if newton.linear || solved.residual * ratio / (1.0 - ratio) < newton.tolerance {
+                solved.converged = solved.residual.is_finite();
                 break;
             }
-            if newton.linear || solved.residual < newton.tolerance {
-                solved.converged = true;
+            let contracts = solved.iterations < 4 || solved.residual < 0.9 * before;
+            if !solved.residual.is_finite() || !(careful || contracts) {
                 break;
             }
         }
@@ -178,43 +218,34 @@ impl Workspace {
     }
 
     /// force ← −dΦ/dx, the right-hand side of Newton's step.
-    fn residual(&mut self, body: &Body, stage: &Stage, x: &[Vec3]) {
+    fn residual(&mut self, body: &Body, staged: &StagedBody, stage: &Stage, x: &[Vec3]) {
         let s = stage.implicit;
         for (v, (x, p)) in self.velocity.iter_mut().zip(x.iter().zip(stage.base)) {
             *v = (*x - *p) / s;
         }
-        body.force(&stage.moment, x, &self.velocity, &mut self.force);
-        if body.is_damped() {
-            self.damping.multiply(&self.velocity, &mut self.damped);
-        }
+        staged.force(&stage.moment, x, &self.velocity, &mut self.force);
         for i in 0..x.len() {
-            self.force[i] -= body.masses()[i] / s * (self.velocity[i] - stage.drift[i]) + self.damped[i];
+            self.force[i] -= body.masses()[i] / s * (self.velocity[i] - stage.drift[i]);
         }
     }
 
     /// system ← M/s² + D/s + K + outer damping/s.
-    fn assemble(&mut self, body: &Body, stage: &Stage, x: &[Vec3]) {
+    fn assemble(&mut self, body: &Body, staged: &StagedBody, stage: &Stage, x: &[Vec3], previous: &[Vec3]) {
         let s = stage.implicit;
-        if body.is_damped() {
-            for (a, d) in self.system.values_mut().iter_mut().zip(self.damping.values()) {
-                *a = *d * (1.0 / s);
-            }
-        } else {
-            self.system.set_zero();
-        }
-        body.add_stiffness(&stage.moment, x, &mut self.system);
+        self.system.set_zero();
+        staged.add_stiffness(&stage.moment, x, previous, &mut self.system);
         if body.has_outer_forces() {
             body.add_outer_damping(&stage.moment, x, &self.velocity, 1.0 / s, &mut self.system);
         }
-        body.add_mass(1.0 / (s * s), &mut self.system);
+        body.add_mass(1.0 / (s * s) + body.mass_damping() / s, &mut self.system);
     }
 
     /// The largest of 1, ½, ¼ … along `delta` that goes downhill in Φ as it should (Armijo).
-    fn line_search(&mut self, body: &Body, stage: &Stage, x: &[Vec3]) -> f64 {
+    fn line_search(&mut self, body: &Body, staged: &StagedBody, stage: &Stage, x: &[Vec3]) -> f64 {
         // Forces without potential are held as they are at x; their damping is in the matrix, which only shortens steps.
         self.outer.fill(Vec3::ZERO);
         body.add_outer_force(&stage.moment, x, &self.velocity, &mut self.outer);
-        let start = self.merit(body, stage, x, x);
+        let start = self.merit(body, staged, stage, x, x);
         let slope: f64 = -self.force.iter().zip(&self.delta).map(|(f, d)| f.dot(*d)).sum::<f64>();
         let mut length = 1.0;
         // 2⁻¹² of a Newton step is no progress; the caller then shortens the time step instead.
@@ -223,7 +254,7 @@ impl Workspace {
             for i in 0..x.len() {
                 trial[i] = x[i] + length * self.delta[i];
             }
-            let value = self.merit(body, stage, x, &trial);
+            let value = self.merit(body, staged, stage, x, &trial);
             self.trial = trial;
             // Round-off in large sums must not reject the last tiny step.
             if value <= start + 1e-4 * length * slope.min(0.0) + 1e-12 * start.abs() {
@@ -235,18 +266,14 @@ impl Workspace {
     }
 
     /// Φ at `y`, with outer forces as they were at `x`.
-    fn merit(&mut self, body: &Body, stage: &Stage, x: &[Vec3], y: &[Vec3]) -> f64 {
+    fn merit(&self, body: &Body, staged: &StagedBody, stage: &Stage, x: &[Vec3], y: &[Vec3]) -> f64 {
         let s = stage.implicit;
-        let mut value = body.potential_energy(&stage.moment, y);
+        let mut value = staged.value(&stage.moment, y);
         for i in 0..y.len() {
             let v = (y[i] - stage.base[i]) / s;
-            value += 0.5 * body.masses()[i] * (v - stage.drift[i]).length_squared()
-                - self.outer[i].dot(y[i] - x[i]);
-            self.velocity[i] = v;
-        }
-        if body.is_damped() {
-            self.damping.multiply(&self.velocity, &mut self.damped);
-            value += 0.5 * s * self.velocity.iter().zip(&self.damped).map(|(v, d)| v.dot(*d)).sum::<f64>();
+            let inertia =
+                (v - stage.drift[i]).length_squared() + s * body.mass_damping() * v.length_squared();
+            value += 0.5 * body.masses()[i] * inertia - self.outer[i].dot(y[i] - x[i]);
         }
         for (row, (want, have)) in stage.averages.iter().zip(body.averages().multiply(y)).enumerate() {
             let compliance = body.averages().compliance()[row];

@@ -2,15 +2,20 @@
 
 use geometry::{Bounds, Vec3};
 
+use crate::body::StagedBody;
 use crate::stage::{Newton, Solved, Stage, Workspace};
-use crate::{Body, Error, Guide, Moment, State};
+use crate::{Body, Error, Guide, Moment, Past, State};
 
 /// How a step is taken.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Integrator {
-    /// TR-BDF2: second order, strongly stable, self-starting. A trapezoidal stage over γh, then BDF2 over the rest, with
-    /// γ = 2 − √2 so that both have the same implicit time. Vibrations that the step resolves keep their energy; those it
-    /// does not are damped. Bank et al. 1985; Hosea & Shampine 1996.
+    /// TR-BDF2: second order, strongly stable. A trapezoidal stage over γh, then BDF2 over the whole step, with γ = 2 − √2 so
+    /// that both have the same implicit time. Vibrations that the step resolves keep their energy; those it does not are
+    /// damped. Bank et al. 1985; Hosea & Shampine 1996.
+    ///
+    /// The acceleration that the trapezoidal rule needs at the start is the one the step before ended with, not a force
+    /// evaluated anew: in a stiff membrane the latter would turn the micrometres that Newton's tolerance leaves into
+    /// thousands of g, and cloth would gain energy.
     TrBdf2,
     /// First order, strongly damped: what most tools use. Solved to convergence.
     BackwardEuler,
@@ -198,7 +203,18 @@ impl Stepper {
         for _ in 0..60 {
             let base = state.positions.clone();
             let mut x = base.clone();
-            let solved = self.solve(body, guide, state.time, &base, &zeros, implicit, newton, &mut x)?;
+            let solved = self.solve(
+                body,
+                guide,
+                state.time,
+                &base,
+                &zeros,
+                implicit,
+                newton,
+                [(1.0, &*base), (0.0, &base), (0.0, &base)],
+                &base,
+                &mut x,
+            )?;
             let moved = root_mean_square(x.iter().zip(&base).map(|(x, b)| *x - *b));
             if !solved.converged && !solved.residual.is_finite() {
                 implicit *= 0.1;
@@ -207,6 +223,7 @@ impl Stepper {
             state.positions = x;
             if moved < 1e-7 * self.size && implicit > 1e3 {
                 state.velocities.fill(Vec3::ZERO);
+                state.accelerations.clear();
                 return Ok(self.effort);
             }
             implicit = (implicit * 4.0).min(1e5);
@@ -221,11 +238,6 @@ impl Stepper {
     }
 
     fn step(&mut self, body: &Body, state: &mut State, guide: &dyn Guide, h: f64) -> Result<Attempt, Error> {
-        if body.is_damped() {
-            let moment =
-                Self::moment(&mut self.guide_positions, &mut self.guide_velocities, guide, state.time);
-            body.damping(&moment, &state.positions, &mut self.work.damping);
-        }
         match self.settings.integrator {
             Integrator::TrBdf2 => self.step_tr_bdf2(body, state, guide, h),
             Integrator::BackwardEuler => self.step_euler(body, state, guide, h, 1.0, false),
@@ -246,13 +258,29 @@ impl Stepper {
         let drift = state.velocities.clone();
         let mut x: Vec<Vec3> = base.iter().zip(&drift).map(|(x, v)| *x + delta * h * *v).collect();
         let newton = Newton { linear, ..self.newton() };
-        let solved = self.solve(body, guide, state.time + h, &base, &drift, h, newton, &mut x)?;
+        let solved = self.solve(
+            body,
+            guide,
+            state.time + h,
+            &base,
+            &drift,
+            h,
+            newton,
+            [(1.0, &*base), (0.0, &base), (0.0, &base)],
+            &base,
+            &mut x,
+        )?;
         self.finish(body, state, &base, h, x);
+        state.accelerations.clear();
         Ok(Attempt { solved, error: 0.0 })
     }
 
-    /// x(t+γh) = x + s(v + v_γ), M(v_γ − v) = s(f + f_γ), s = γh/2: the trapezoidal rule over γh; then
-    /// x(t+h) = a x_γ − b x + s v_h and the same for v: BDF2, a = 1/(γ(2−γ)), b = (1−γ)²/(γ(2−γ)).
+    /// The trapezoidal rule over γh, then BDF2 over the whole step, with the same implicit time s = γh/2:
+    ///
+    /// ```text
+    /// x₁ = x + s(v + v₁)         v₁ = v + s(a + f₁/M)        at t + γh
+    /// x₂ = αx₁ − βx + s v₂       v₂ = αv₁ − βv + s f₂/M      at t + h,   α = 1/(γ(2−γ)),  β = α(1−γ)²
+    /// ```
     fn step_tr_bdf2(
         &mut self,
         body: &Body,
@@ -261,41 +289,51 @@ impl Stepper {
         h: f64,
     ) -> Result<Attempt, Error> {
         let s = 0.5 * GAMMA * h;
-        let (x0, v0) = (state.positions.clone(), state.velocities.clone());
+        if state.accelerations.is_empty() {
+            state.accelerations = self.acceleration(body, state, guide);
+        }
+        let State { positions: x0, velocities: v0, accelerations: a0, .. } = state.clone();
         let newton = self.newton();
 
-        let acceleration = self.acceleration(body, state, guide);
         let base: Vec<Vec3> = x0.iter().zip(&v0).map(|(x, v)| *x + s * *v).collect();
-        let drift: Vec<Vec3> = v0.iter().zip(&acceleration).map(|(v, a)| *v + s * *a).collect();
+        let drift: Vec<Vec3> = v0.iter().zip(&a0).map(|(v, a)| *v + s * *a).collect();
         let mut x1: Vec<Vec3> = x0.iter().zip(&v0).map(|(x, v)| *x + GAMMA * h * *v).collect();
-        let first = self.solve(body, guide, state.time + GAMMA * h, &base, &drift, s, newton, &mut x1)?;
+        // Strain starts from ε + sε̇, as positions do from x + sv; a symmetric difference gives ε̇ without the second-order
+        // stretch of straight steps around a curve.
+        let [ahead, behind] =
+            [s, -s].map(|t| x0.iter().zip(&v0).map(|(x, v)| *x + t * *v).collect::<Vec<Vec3>>());
+        let past = [(1.0, &*x0), (0.5, &*ahead), (-0.5, &*behind)];
+        let first =
+            self.solve(body, guide, state.time + GAMMA * h, &base, &drift, s, newton, past, &x0, &mut x1)?;
         if !first.converged {
             return Ok(Attempt { solved: first, error: f64::INFINITY });
         }
         let mut v1: Vec<Vec3> = x1.iter().zip(&base).map(|(x, p)| (*x - *p) / s).collect();
         self.impose_velocities(body, &mut v1);
 
-        let a = 1.0 / (GAMMA * (2.0 - GAMMA));
-        let b = a * (1.0 - GAMMA) * (1.0 - GAMMA);
-        let base: Vec<Vec3> = x1.iter().zip(&x0).map(|(x1, x0)| a * *x1 - b * *x0).collect();
-        let drift: Vec<Vec3> = v1.iter().zip(&v0).map(|(v1, v0)| a * *v1 - b * *v0).collect();
+        let alpha = 1.0 / (GAMMA * (2.0 - GAMMA));
+        let beta = alpha * (1.0 - GAMMA) * (1.0 - GAMMA);
+        let base: Vec<Vec3> = x1.iter().zip(&x0).map(|(x1, x0)| alpha * *x1 - beta * *x0).collect();
+        let drift: Vec<Vec3> = v1.iter().zip(&v0).map(|(v1, v0)| alpha * *v1 - beta * *v0).collect();
         let mut x2: Vec<Vec3> = x1.iter().zip(&v1).map(|(x, v)| *x + (1.0 - GAMMA) * h * *v).collect();
-        let mut solved = self.solve(body, guide, state.time + h, &base, &drift, s, newton, &mut x2)?;
+        let past = [(-beta, &*x0), (alpha, &*x1), (0.0, &*x1)];
+        let mut solved =
+            self.solve(body, guide, state.time + h, &base, &drift, s, newton, past, &x1, &mut x2)?;
         solved.iterations += first.iterations;
         self.finish(body, state, &base, s, x2);
         if !solved.converged {
             return Ok(Attempt { solved, error: f64::INFINITY });
         }
+        state.accelerations = state.velocities.iter().zip(&drift).map(|(v, w)| (*v - *w) / s).collect();
 
         // Hosea & Shampine's estimate of the local error in x, its stiff part smoothed by the system's own matrix.
         let mut error = 0.0;
         if self.settings.substeps == Substeps::Automatic {
             let k = (-3.0 * GAMMA * GAMMA + 4.0 * GAMMA - 2.0) / (12.0 * (2.0 - GAMMA));
+            let weights = [1.0 / GAMMA, -1.0 / (GAMMA * (1.0 - GAMMA)), 1.0 / (1.0 - GAMMA)];
             let mut estimate: Vec<Vec3> = (0..x0.len())
                 .map(|i| {
-                    let third_difference =
-                        v0[i] / GAMMA - v1[i] / (GAMMA * (1.0 - GAMMA)) + state.velocities[i] / (1.0 - GAMMA);
-                    2.0 * k * h * third_difference
+                    2.0 * k * h * (weights[0] * v0[i] + weights[1] * v1[i] + weights[2] * state.velocities[i])
                 })
                 .collect();
             self.work.smooth(body, s, &mut estimate)?;
@@ -320,12 +358,14 @@ impl Stepper {
         drift: &[Vec3],
         implicit: f64,
         newton: Newton,
+        past: [(f64, &[Vec3]); 3],
+        start: &[Vec3],
         x: &mut [Vec3],
     ) -> Result<Solved, Error> {
         let moment = Self::moment(&mut self.guide_positions, &mut self.guide_velocities, guide, time);
         guide.averages(time, &mut self.averages);
-        let stage = Stage { base, drift, implicit, moment, averages: &self.averages };
-        let solved = self.work.solve(body, &stage, newton, x)?;
+        let stage = Stage { base, drift, implicit, past, moment, averages: &self.averages };
+        let solved = self.work.solve(body, &stage, newton, start, x)?;
         self.effort.iterations += solved.iterations;
         self.effort.factorizations += solved.factorizations;
         self.effort.linear_iterations += solved.linear_iterations;
@@ -342,16 +382,17 @@ impl Stepper {
         Moment { time, guide_positions: positions, guide_velocities: velocities }
     }
 
-    /// M⁻¹ f at the state; zero at known points.
+    /// f/M at the state; zero at known points.
     fn acceleration(&mut self, body: &Body, state: &State, guide: &dyn Guide) -> Vec<Vec3> {
         let moment = Self::moment(&mut self.guide_positions, &mut self.guide_velocities, guide, state.time);
+        let (x, v) = (&state.positions, &state.velocities);
+        // no stage, no strain rate: friction starts with the first step
+        let staged = StagedBody::new(
+            body,
+            &Past { implicit: f64::INFINITY, positions: [(1.0, x), (0.0, x), (0.0, x)] },
+        );
         let mut force = vec![Vec3::ZERO; body.point_count()];
-        body.force(&moment, &state.positions, &state.velocities, &mut force);
-        if body.is_damped() {
-            let mut damped = vec![Vec3::ZERO; body.point_count()];
-            self.work.damping.multiply(&state.velocities, &mut damped);
-            force.iter_mut().zip(damped).for_each(|(f, d)| *f -= d);
-        }
+        staged.force(&moment, x, v, &mut force);
         let per_mass = |i: usize| if body.known()[i] { Vec3::ZERO } else { force[i] / body.masses()[i] };
         (0..force.len()).map(per_mass).collect()
     }

@@ -1,6 +1,6 @@
 //! Bending about the edges of the cloth: discrete shells.
 
-use dynamics::{Block, Element};
+use dynamics::{Block, Element, Viscous};
 use geometry::{Vec3, triangle_area};
 
 use crate::fold::{Folded, Least};
@@ -67,20 +67,20 @@ impl Element<4> for Hinge {
 
     /// The Gauss–Newton part 2k·3‖ē‖²/Ā ∇θ∇θᵀ: what is left out has eigenvalues of both signs that vanish at rest.
     fn projected_hessian(&self, x: &[Vec3; 4]) -> Block<4> {
-        self.newton_hessian(x, x, 0.0)
-    }
-
-    fn newton_hessian(&self, x: &[Vec3; 4], _previous: &[Vec3; 4], viscosity: f64) -> Block<4> {
         let mut block = Block::ZERO;
-        let gradient = Folded::new(x, &self.least).angle_gradient();
-        block.add_outer(&gradient, 2.0 * self.stiffness * (1.0 + viscosity));
+        block.add_outer(&Folded::new(x, &self.least).angle_gradient(), 2.0 * self.stiffness);
         block
     }
+}
 
-    fn material_product(&self, x: &[Vec3; 4], v: &[Vec3; 4]) -> [Vec3; 4] {
-        let gradient = Folded::new(x, &self.least).angle_gradient();
-        let rate: f64 = gradient.iter().zip(v).map(|(g, v)| g.dot(*v)).sum();
-        gradient.map(|g| 2.0 * self.stiffness * rate * g)
+impl Viscous<4> for Hinge {
+    fn with_viscosity(&self, eta: f64, past: &[(f64, [Vec3; 4]); 3]) -> Self {
+        let past_angle: f64 = past.iter().map(|(weight, x)| weight * self.angle(x)).sum();
+        Self {
+            rest_angle: (self.rest_angle + eta * past_angle) / (1.0 + eta),
+            stiffness: (1.0 + eta) * self.stiffness,
+            least: self.least,
+        }
     }
 }
 
@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn angle_is_signed_and_reaches_half_a_turn() {
         let hinge = Hinge::new(&shapes()[0], 1e-5).unwrap();
-        for angle in [-3.1, -PI / 2.0, -0.3, 0.0, 0.01, 1.0, 3.0, 3.14] {
+        for angle in [-3.1, -PI / 2.0, -0.3, 0.0, 0.01, 1.0, 3.0, 3.13] {
             let (s, c) = f64::sin_cos(0.5 * angle);
             // each wing rises by half of the angle towards +z, where the normals of the flat hinge point
             let x =
@@ -165,6 +165,18 @@ mod tests {
         hinge.rest_angle = hinge.angle(&x);
         assert_eq!(hinge.value(&x), 0.0);
         check_element(&hinge, &x);
+    }
+
+    #[test]
+    fn friction_is_a_second_rest_angle() {
+        let [rest, a, b, x, _] = shapes();
+        let hinge = Hinge::new(&rest, 1e-5).unwrap();
+        let viscous = hinge.with_viscosity(0.7, &[(1.5, a), (-0.5, b)]);
+        let moved = Hinge { rest_angle: 1.5 * hinge.angle(&a) - 0.5 * hinge.angle(&b), ..hinge };
+        // k(θ − θ̄)² + ηk(θ − θ̂)² up to a constant
+        let gap = |x: &[Vec3; 4]| hinge.value(x) + 0.7 * moved.value(x) - viscous.value(x);
+        assert!((gap(&x) - gap(&a)).abs() < 1e-12 * viscous.value(&b));
+        check_derivatives(&viscous, &x);
     }
 
     #[test]

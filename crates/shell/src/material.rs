@@ -218,7 +218,7 @@ impl Material {
         self.bend_warp * warp * warp + self.bend_weft * weft * weft
     }
 
-    /// β, in seconds, of stiffness-proportional damping C = βK with the material Hessian K: a vibration of frequency f
+    /// β, in seconds, of stiffness-proportional damping C = βK (see [`dynamics::Viscous`]): a vibration of frequency f
     /// has the ratio ζ(f) = π f β, so β = damping/(π · reference).
     pub fn damping_time(&self) -> f64 {
         self.damping / (std::f64::consts::PI * Self::DAMPING_REFERENCE_HZ)

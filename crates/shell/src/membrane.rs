@@ -1,6 +1,6 @@
 //! Stretching and shearing in the plane of the cloth: constant-strain triangles with warp and weft.
 
-use dynamics::{Block, Element};
+use dynamics::{Block, Element, Viscous};
 use geometry::{Mat3, Vec2, Vec3};
 
 /// How much a sheet resists being deformed in its plane, in newtons per metre of width.
@@ -49,20 +49,23 @@ impl MembraneStiffness {
 /// F = [F_u F_v] = Σᵢ xᵢ bᵢᵀ, bᵢ the rest gradient of the i-th hat function in thread coordinates;
 /// E_uu = ½(F_u·F_u − 1), E_vv = ½(F_v·F_v − 1), 2E_uv = F_u·F_v; energy = area · ψ(E) of [`MembraneStiffness`].
 ///
-/// Compression is resisted as stretching is. The rest data fill one cache line.
+/// Compression is resisted as stretching is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Membrane {
     /// Hat-function gradients of the second and third point, in 1/m; the first point's is minus their sum.
     b: [Vec2; 2],
     /// Stiffness times rest area, in J.
     k: MembraneStiffness,
+    /// E_uu, E_vv, 2E_uv without stress; zero but for friction.
+    rest_strain: Vec3,
 }
 
 /// Deformation gradient and the stress that belongs to it, times rest area.
 struct Deformed {
     fu: Vec3,
     fv: Vec3,
-    strain: [f64; 3],
+    /// Beyond the rest strain.
+    strain: Vec3,
     stress: Stress,
 }
 
@@ -87,7 +90,7 @@ impl Membrane {
             return None;
         }
         let b = [Vec2::new(q2.y, -q2.x) / det, Vec2::new(-q1.y, q1.x) / det];
-        Some(Self { b, k: stiffness.scaled(0.5 * det.abs()) })
+        Some(Self { b, k: stiffness.scaled(0.5 * det.abs()), rest_strain: Vec3::ZERO })
     }
 
     /// Area at rest, in m².
@@ -104,13 +107,12 @@ impl Membrane {
 
     fn deformed(&self, x: &[Vec3; 3]) -> Deformed {
         let [fu, fv] = self.threads(x);
-        let strain = [0.5 * (fu.length_squared() - 1.0), 0.5 * (fv.length_squared() - 1.0), fu.dot(fv)];
+        let strain = green([fu, fv]) - self.rest_strain;
         Deformed { fu, fv, strain, stress: self.stress(strain) }
     }
 
-    /// Of E_uu, E_vv, 2E_uv.
-    fn stress(&self, [uu, vv, gamma]: [f64; 3]) -> Stress {
-        let k = &self.k;
+    fn stress(&self, strain: Vec3) -> Stress {
+        let (k, Vec3 { x: uu, y: vv, z: gamma }) = (&self.k, strain);
         Stress { uu: k.warp * uu + k.cross * vv, vv: k.weft * vv + k.cross * uu, uv: k.shear * gamma }
     }
 
@@ -122,14 +124,14 @@ impl Membrane {
         [-(g1 + g2), g1, g2]
     }
 
-    /// `material` · C + S⊗I seen from the points. `stress` is the actual one for the exact Hessian, its positive part for
-    /// the projected one, zero for the material one.
+    /// C + S⊗I seen from the points. `stress` is the actual one for the exact Hessian, its positive part for the
+    /// projected one.
     ///
     /// With p = ∂E_uu/∂xᵢ = bᵢᵤ F_u, q = ∂E_vv/∂xᵢ = bᵢᵥ F_v, r = ∂(2E_uv)/∂xᵢ = bᵢᵤ F_v + bᵢᵥ F_u:
     /// Hᵢⱼ = pᵢ(k_warp pⱼ + k_cross qⱼ)ᵀ + qᵢ(k_weft qⱼ + k_cross pⱼ)ᵀ + rᵢ(k_shear rⱼ)ᵀ + (bᵢᵀ S bⱼ) I.
     /// The rows of the first point follow from translation: they sum to zero.
-    fn assemble(&self, [fu, fv]: [Vec3; 2], material: f64, stress: Stress) -> Block<3> {
-        let k = self.k.scaled(material);
+    fn assemble(&self, [fu, fv]: [Vec3; 2], stress: Stress) -> Block<3> {
+        let k = &self.k;
         let rows = self.b.map(|b| [b.x * fu, b.y * fv, b.x * fv + b.y * fu]);
         let columns = rows.map(|[p, q, r]| [k.warp * p + k.cross * q, k.weft * q + k.cross * p, k.shear * r]);
         let between = |i: usize, j: usize| {
@@ -148,6 +150,11 @@ impl Membrane {
         let (h01, h02) = (h10.transpose(), h20.transpose());
         Block([[-(h10 + h20), h01, h02], [h10, h11, h12], [h20, h21, h22]])
     }
+}
+
+/// E_uu, E_vv, 2E_uv.
+fn green([fu, fv]: [Vec3; 2]) -> Vec3 {
+    Vec3::new(0.5 * (fu.length_squared() - 1.0), 0.5 * (fv.length_squared() - 1.0), fu.dot(fv))
 }
 
 impl Stress {
@@ -173,8 +180,8 @@ impl Stress {
 
 impl Element<3> for Membrane {
     fn value(&self, x: &[Vec3; 3]) -> f64 {
-        let Deformed { strain: [uu, vv, gamma], stress, .. } = self.deformed(x);
-        0.5 * (stress.uu * uu + stress.vv * vv + stress.uv * gamma)
+        let Deformed { strain, stress, .. } = self.deformed(x);
+        0.5 * (stress.uu * strain.x + stress.vv * strain.y + stress.uv * strain.z)
     }
 
     fn gradient(&self, x: &[Vec3; 3]) -> [Vec3; 3] {
@@ -184,35 +191,36 @@ impl Element<3> for Membrane {
 
     fn hessian(&self, x: &[Vec3; 3]) -> Block<3> {
         let Deformed { fu, fv, stress, .. } = self.deformed(x);
-        self.assemble([fu, fv], 1.0, stress)
+        self.assemble([fu, fv], stress)
     }
 
     /// The material part, positive semidefinite as it is, and tension without compression: pulled cloth stiffens
     /// sideways, pushed cloth does not soften. Out of the plane, where buckling happens, this is the exact projection.
     fn projected_hessian(&self, x: &[Vec3; 3]) -> Block<3> {
         let Deformed { fu, fv, stress, .. } = self.deformed(x);
-        self.assemble([fu, fv], 1.0, stress.positive_part())
+        self.assemble([fu, fv], stress.positive_part())
     }
 
     /// With the strain linearised at `previous` (F̂): E_uu ≈ F̂_u·F_u − ½F̂_u·F̂_u − ½, and so on.
-    fn newton_hessian(&self, x: &[Vec3; 3], previous: &[Vec3; 3], viscosity: f64) -> Block<3> {
+    fn newton_hessian(&self, x: &[Vec3; 3], previous: &[Vec3; 3]) -> Block<3> {
         let ([fu, fv], [gu, gv]) = (self.threads(x), self.threads(previous));
-        let strain = [
+        let strain = Vec3::new(
             gu.dot(fu) - 0.5 * (gu.length_squared() + 1.0),
             gv.dot(fv) - 0.5 * (gv.length_squared() + 1.0),
             gu.dot(fv) + gv.dot(fu) - gu.dot(gv),
-        ];
-        self.assemble([fu, fv], 1.0 + viscosity, self.stress(strain).positive_part())
+        );
+        self.assemble([fu, fv], self.stress(strain - self.rest_strain).positive_part())
     }
+}
 
-    fn material_hessian(&self, x: &[Vec3; 3]) -> Block<3> {
-        self.assemble(self.threads(x), 1.0, Stress::ZERO)
-    }
-
-    /// The stress of the strain rate, as forces on the points.
-    fn material_product(&self, x: &[Vec3; 3], v: &[Vec3; 3]) -> [Vec3; 3] {
-        let ([fu, fv], [du, dv]) = (self.threads(x), self.threads(v));
-        self.forces([fu, fv], self.stress([fu.dot(du), fv.dot(dv), fu.dot(dv) + fv.dot(du)]))
+impl Viscous<3> for Membrane {
+    fn with_viscosity(&self, eta: f64, past: &[(f64, [Vec3; 3]); 3]) -> Self {
+        let past_strain: Vec3 = past.iter().map(|(weight, x)| *weight * green(self.threads(x))).sum();
+        Self {
+            b: self.b,
+            k: self.k.scaled(1.0 + eta),
+            rest_strain: (self.rest_strain + eta * past_strain) / (1.0 + eta),
+        }
     }
 }
 
@@ -260,39 +268,56 @@ mod tests {
     }
 
     #[test]
-    fn projection_is_exact_under_tension_and_keeps_the_material_under_pressure() {
+    fn projection_is_exact_under_tension_and_drops_pressure() {
         let rest = shapes()[0];
         let membrane = woven(&rest);
         let pulled = rest.map(|p| 1.2 * p);
         assert_eq!(membrane.projected_hessian(&pulled), membrane.hessian(&pulled));
         let pushed = rest.map(|p| 0.8 * p);
-        assert_eq!(membrane.projected_hessian(&pushed), membrane.material_hessian(&pushed));
         assert!(membrane.hessian(&pushed).min_eigenvalue() < -1.0, "it would buckle");
+        // what is left of a pushed triangle resists no motion out of its plane
+        let normal = (rest[1] - rest[0]).cross(rest[2] - rest[0]);
+        let resisted = membrane.projected_hessian(&pushed).multiply(&[normal, -normal, 2.0 * normal]);
+        assert!(resisted.iter().all(|r| r.length() < 1e-9 * WOVEN.warp));
+    }
+
+    fn same(a: Block<3>, b: Block<3>) -> bool {
+        let mut difference = a;
+        difference += b * -1.0;
+        difference.max_abs() < 1e-9 * b.max_abs()
     }
 
     #[test]
     fn a_newton_step_along_a_turn_does_not_stiffen_the_cloth() {
         let rest = shapes()[0];
         let membrane = woven(&rest);
-        let same = |a: Block<3>, b: Block<3>| {
-            let mut difference = a;
-            difference += b * -1.0;
-            difference.max_abs() < 1e-9 * b.max_abs()
-        };
         // a turn by 0.3 rad, as far as a linear step goes: stretched to second order, not strained to first
         let turned = rest.map(|p| p + 0.3 * Vec3::new(0.2, 0.9, 0.4).cross(p));
-        assert!(same(membrane.newton_hessian(&turned, &rest, 0.0), membrane.material_hessian(&turned)));
-        assert!(!same(membrane.projected_hessian(&turned), membrane.material_hessian(&turned)));
+        let unstressed = membrane.assemble(membrane.threads(&turned), Stress::ZERO);
+        assert!(same(membrane.newton_hessian(&turned, &rest), unstressed));
+        assert!(!same(membrane.projected_hessian(&turned), unstressed));
         // a step that went nowhere predicts the stress that is there
         let pulled = turned.map(|p| p * Vec3::new(1.1, 0.9, 1.2));
-        let mut viscous = membrane.projected_hessian(&pulled);
-        assert!(same(membrane.newton_hessian(&pulled, &pulled, 0.0), viscous));
-        viscous += membrane.material_hessian(&pulled) * 0.7;
-        assert!(same(membrane.newton_hessian(&pulled, &pulled, 0.7), viscous));
-        // and the viscous force is the material Hessian times the velocity
-        let (short, long) =
-            (membrane.material_product(&pulled, &rest), membrane.material_hessian(&pulled).multiply(&rest));
-        assert!((0..3).all(|i| (short[i] - long[i]).length() < 1e-9 * long[0].length()));
+        assert!(same(membrane.newton_hessian(&pulled, &pulled), membrane.projected_hessian(&pulled)));
+    }
+
+    #[test]
+    fn friction_is_a_second_rest_strain() {
+        let rest = shapes()[0];
+        let membrane = woven(&rest);
+        let deformed = |amount: f64| rest.map(|p| p + amount * Vec3::new(p.y, p.x * p.x, (3.0 * p.x).sin()));
+        let (a, b) = (deformed(0.1), deformed(-0.2));
+        let viscous = membrane.with_viscosity(0.7, &[(1.5, a), (-0.5, b)]);
+        check_derivatives(&viscous, &deformed(0.3));
+        // ½‖ε − ε₀‖² + ½η‖ε − ε̂‖² up to a constant
+        let past = 1.5 * green(membrane.threads(&a)) - 0.5 * green(membrane.threads(&b));
+        let moved = Membrane { rest_strain: past, ..membrane };
+        let gap = |x: &[Vec3; 3]| membrane.value(x) + 0.7 * moved.value(x) - viscous.value(x);
+        assert!((gap(&deformed(0.3)) - gap(&deformed(-0.4))).abs() < 1e-9 * viscous.value(&a));
+        // a body that has not deformed since feels nothing, wherever it has turned
+        let turn = dynamics::random_rotation(3);
+        let quiet = membrane.with_viscosity(0.7, &[(1.0, rest), (0.0, rest)]);
+        assert!(quiet.gradient(&rest.map(|p| turn * p)).iter().all(|g| g.length() < 1e-9 * WOVEN.warp));
     }
 
     /// Total force on the right side of a strip [0, l] × [0, w] whose points stand at `deform` of their rest places.

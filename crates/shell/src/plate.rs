@@ -1,6 +1,6 @@
 //! Bending of a triangle as a piece of plate, from the angles to its three neighbours.
 
-use dynamics::{Block, Element};
+use dynamics::{Block, Element, Viscous};
 use geometry::{Mat3, Vec3};
 
 use crate::fold::{Folded, Least};
@@ -167,14 +167,13 @@ impl Plate {
         }
     }
 
-    /// `scale` · Σ ∂²E/∂θᵢ∂θⱼ ∇θᵢ∇θⱼᵀ.
-    fn gauss_newton(&self, folds: &Folds, scale: f64) -> Block<6> {
+    /// Σ ∂²E/∂θᵢ∂θⱼ ∇θᵢ∇θⱼᵀ.
+    fn gauss_newton(&self, folds: &Folds) -> Block<6> {
         let rows = Self::angle_gradients(folds);
-        let k = self.stiffness * scale;
         let mut block = Block::ZERO;
         for q in 0..6 {
             // (∇θ₀ ∇θ₁ ∇θ₂) at the point, times K
-            let column = Mat3::from_cols(rows[0][q], rows[1][q], rows[2][q]) * k;
+            let column = Mat3::from_cols(rows[0][q], rows[1][q], rows[2][q]) * self.stiffness;
             for p in q..6 {
                 let part = Mat3::from_cols(rows[0][p], rows[1][p], rows[2][p]) * column.transpose();
                 block.0[p][q] = part;
@@ -223,7 +222,7 @@ impl Element<6> for Plate {
     fn hessian(&self, x: &[Vec3; 6]) -> Block<6> {
         let folds = self.folds(x);
         let moments = self.stiffness * self.turned(&folds);
-        let mut block = self.gauss_newton(&folds, 1.0);
+        let mut block = self.gauss_newton(&folds);
         for i in 0..3 {
             if let Some(folded) = &folds[i] {
                 folded.add_angle_hessian(&mut block, FOLDS[i], moments[i]);
@@ -235,20 +234,23 @@ impl Element<6> for Plate {
 
     /// The Gauss–Newton part, as for [`Hinge`](crate::Hinge).
     fn projected_hessian(&self, x: &[Vec3; 6]) -> Block<6> {
-        self.newton_hessian(x, x, 0.0)
-    }
-
-    fn newton_hessian(&self, x: &[Vec3; 6], _previous: &[Vec3; 6], viscosity: f64) -> Block<6> {
-        let mut block = self.gauss_newton(&self.folds(x), 1.0 + viscosity);
+        let mut block = self.gauss_newton(&self.folds(x));
         self.merge(&mut block);
         block
     }
+}
 
-    fn material_product(&self, x: &[Vec3; 6], v: &[Vec3; 6]) -> [Vec3; 6] {
-        let rows = Self::angle_gradients(&self.folds(x));
-        let rates = rows.map(|row| row.iter().zip(v).map(|(g, v)| g.dot(*v)).sum::<f64>());
-        let moments = self.stiffness * Vec3::from(rates);
-        std::array::from_fn(|p| (0..3).map(|i| moments[i] * rows[i][p]).sum())
+impl Viscous<6> for Plate {
+    fn with_viscosity(&self, eta: f64, past: &[(f64, [Vec3; 6]); 3]) -> Self {
+        let turned: Vec3 = past.iter().map(|(weight, x)| *weight * self.turned(&self.folds(x))).sum();
+        let weights: f64 = past.iter().map(|(weight, _)| weight).sum();
+        // `turned` is measured from θ̄: Σ wθ = Σ w(θ − θ̄) + θ̄ Σ w
+        let past_angle = |i: usize| turned[i] + weights * self.rest_angles[i];
+        Self {
+            rest_angles: std::array::from_fn(|i| (self.rest_angles[i] + eta * past_angle(i)) / (1.0 + eta)),
+            stiffness: self.stiffness * (1.0 + eta),
+            ..*self
+        }
     }
 }
 
@@ -315,12 +317,16 @@ mod tests {
     }
 
     #[test]
-    fn viscous_force_is_the_material_hessian_times_the_velocity() {
-        let [rest, x] = shapes();
-        let plate = plate(&rest, [true; 3]);
-        let (short, long) = (plate.material_product(&x, &rest), plate.material_hessian(&x).multiply(&rest));
-        assert!((0..6).all(|i| (short[i] - long[i]).length() < 1e-9 * long[0].length()));
-        check_derivatives(&plate, &x);
+    fn friction_is_a_second_set_of_rest_angles() {
+        let [rest, a] = shapes();
+        let plate = plate(&a, [true, true, false]);
+        let x = a.map(|p| p + 0.1 * Vec3::new(p.y, p.x * p.x, (3.0 * p.x).sin()));
+        let viscous = plate.with_viscosity(0.7, &[(1.5, rest), (-0.5, x)]);
+        let angles = |x: &[Vec3; 6]| plate.turned(&plate.folds(x)) + Vec3::from(plate.rest_angles);
+        let moved = Plate { rest_angles: (1.5 * angles(&rest) - 0.5 * angles(&x)).into(), ..plate };
+        let gap = |x: &[Vec3; 6]| plate.value(x) + 0.7 * moved.value(x) - viscous.value(x);
+        assert!((gap(&x) - gap(&rest)).abs() < 1e-12 * viscous.value(&x));
+        check_derivatives(&viscous, &a);
     }
 
     /// Energy of the sheet rolled onto a cylinder, over the plate's ½ D/R² (D = 1).
