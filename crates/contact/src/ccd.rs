@@ -183,10 +183,11 @@ pub struct FirstImpact {
     pub normal: Vec3,
 }
 
-/// The earliest impact of `count` pairs; `pair(k)` gives the k-th: its kind, where its points are and go, and its margin. The first of equals wins, on any number of threads.
+/// The earliest impact of `count` pairs; `pair(k)` gives the k-th: its kind, where its points are and go, and its margin; or
+/// none, to pass it over. The first of equals wins, on any number of threads.
 pub fn first_impact(
     count: usize,
-    pair: impl Fn(usize) -> (Kind, [Vec3; 4], [Vec3; 4], f64) + Sync,
+    pair: impl Fn(usize) -> Option<(Kind, [Vec3; 4], [Vec3; 4], f64)> + Sync,
 ) -> FirstImpact {
     const RUN: usize = 1024;
     let none = FirstImpact { time: 1.0, pair: None, normal: Vec3::ZERO };
@@ -202,7 +203,7 @@ pub fn first_impact(
         .map(|run| {
             let mut first = none;
             for k in run * RUN..count.min((run + 1) * RUN) {
-                let (kind, start, end, margin) = pair(k);
+                let Some((kind, start, end, margin)) = pair(k) else { continue };
                 let impact = travel_until(kind, &start, &end, margin, first.time);
                 if impact.time < first.time {
                     first = FirstImpact { time: impact.time, pair: Some(k), normal: impact.normal };
@@ -352,14 +353,17 @@ mod tests {
                 (KINDS[k % 2], start, start.map(|p| p + 0.05 * random.vec3()), 1e-4)
             })
             .collect();
-        let first = first_impact(paths.len(), |k| paths[k]);
+        let first = first_impact(paths.len(), |k| Some(paths[k]));
         let times: Vec<f64> = paths.iter().map(|p| travel(p.0, &p.1, &p.2, p.3).time).collect();
         let smallest = times.iter().copied().fold(1.0, f64::min);
         assert!(smallest < 1.0);
         assert_eq!(first.time, smallest);
         assert_eq!(first.pair, times.iter().position(|&t| t == smallest));
         let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-        assert_eq!(pool.install(|| first_impact(paths.len(), |k| paths[k])), first);
-        assert_eq!(first_impact(0, |k| paths[k]), FirstImpact { time: 1.0, pair: None, normal: Vec3::ZERO });
+        assert_eq!(pool.install(|| first_impact(paths.len(), |k| Some(paths[k]))), first);
+        assert_eq!(
+            first_impact(0, |k| Some(paths[k])),
+            FirstImpact { time: 1.0, pair: None, normal: Vec3::ZERO }
+        );
     }
 }

@@ -23,3 +23,23 @@ impl Random {
         Vec3::new(self.unit(), self.unit(), self.unit()) * 2.0 - Vec3::ONE
     }
 }
+
+/// A sheet of n×n quads of one metre, folded into `layers` that lie `gap` apart.
+pub(crate) fn folded_sheet(n: u32, layers: u32, gap: f64) -> (Vec<Vec3>, Vec<[u32; 3]>) {
+    let width = 1.0 / f64::from(layers);
+    let points = (0..=n)
+        .flat_map(|j| (0..=n).map(move |i| (f64::from(i) / f64::from(n), f64::from(j) / f64::from(n))))
+        .map(|(s, z)| {
+            let layer = (s / width).floor().min(f64::from(layers - 1));
+            let along = s - layer * width;
+            let x = if layer % 2.0 == 0.0 { along } else { width - along };
+            // rises a little along each layer, so that neighbours are joined without touching
+            Vec3::new(x, gap * s / width, z)
+        })
+        .collect();
+    let triangles = (0..n)
+        .flat_map(|j| (0..n).map(move |i| j * (n + 1) + i))
+        .flat_map(|a| [[a, a + 1, a + n + 1], [a + 1, a + n + 2, a + n + 1]])
+        .collect();
+    (points, triangles)
+}

@@ -1,0 +1,173 @@
+//! Broad phase: which pairs may come near each other during a step.
+
+use geometry::Vec3;
+use glam::Vec3A;
+use rayon::prelude::*;
+
+use crate::tree::{Box3, Tree};
+use crate::{Error, Pair, Surfaces};
+
+/// Finds pairs that may touch. Scratch: dropping it and making a new one changes no result.
+#[derive(Clone, Debug, Default)]
+pub struct BroadPhase {
+    vertices: Tree,
+    edges: Tree,
+    triangles: Tree,
+    rebuilds: usize,
+}
+
+impl BroadPhase {
+    /// Without trees yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Every pair that may be within `reach` plus its thickness at some time while points move from `start` to `end` on straight
+    /// lines: vertices with triangles, then edges with edges, each once, ascending. Pairs of obstacles, of known points alone, and of
+    /// things that share a point are left out. Nothing near is ever left out, and there is no limit on how many.
+    ///
+    /// The boxes hold whole paths, grown by half of reach and thickness on each side: two boxes that do not overlap prove
+    /// that the pair stays farther apart than that.
+    pub fn candidates(
+        &mut self,
+        surfaces: &Surfaces,
+        start: &[Vec3],
+        end: &[Vec3],
+        reach: f64,
+    ) -> Result<Vec<Pair>, Error> {
+        for (what, points) in [("starting points", start), ("end points", end)] {
+            if points.len() != surfaces.point_count() {
+                return Err(Error::Sizes { what, expected: surfaces.point_count(), got: points.len() });
+            }
+            if let Some(&v) = surfaces.vertices().iter().find(|&&v| !points[v as usize].is_finite()) {
+                let surface = surfaces.surface_of(v);
+                let point = v as usize - surfaces.points_of(surface).start;
+                return Err(Error::NotFinite { surface: surfaces.surfaces()[surface].name.clone(), point });
+            }
+        }
+        let mut grown = vec![0.0; start.len()];
+        for (number, surface) in surfaces.surfaces().iter().enumerate() {
+            grown[surfaces.points_of(number)].fill(0.5 * (reach.max(0.0) + surface.thickness));
+        }
+        let swept: Vec<Box3> =
+            (0..start.len()).into_par_iter().map(|i| swept_box(start[i], end[i], grown[i])).collect();
+        let around = |points: &[u32]| points.iter().fold(Box3::EMPTY, |b, &p| b.union(swept[p as usize]));
+        let (vertices, edges, triangles) = (surfaces.vertices(), surfaces.edges(), surfaces.triangles());
+        let vertex_boxes: Vec<Box3> = vertices.iter().map(|&v| swept[v as usize]).collect();
+        let edge_boxes: Vec<Box3> = edges.iter().map(|e| around(e)).collect();
+        let triangle_boxes: Vec<Box3> = triangles.iter().map(|t| around(t)).collect();
+
+        let free = |points: &[u32]| points.iter().any(|&p| surfaces.is_free(p));
+        let built = [
+            self.vertices.fit(&vertex_boxes, |v| free(&[vertices[v as usize]])),
+            self.edges.fit(&edge_boxes, |e| free(&edges[e as usize])),
+            self.triangles.fit(&triangle_boxes, |t| free(&triangles[t as usize])),
+        ];
+        self.rebuilds += built.iter().filter(|built| **built).count();
+
+        let touch = |v: u32, t: u32| surfaces.interact(&[vertices[v as usize]], &triangles[t as usize]);
+        let vertex_triangle = self.vertices.pairs_with(&self.triangles, touch);
+        let cross = |a: u32, b: u32| surfaces.interact(&edges[a as usize], &edges[b as usize]);
+        let edge_edge = self.edges.pairs_within(cross);
+        let mut pairs = Vec::with_capacity(vertex_triangle.len() + edge_edge.len());
+        pairs.extend(vertex_triangle.iter().map(|&[v, t]| surfaces.vertex_triangle(vertices[v as usize], t)));
+        pairs.extend(edge_edge.iter().map(|&[a, b]| surfaces.edge_edge(a, b)));
+        Ok(pairs)
+    }
+
+    /// How often a tree was built rather than refitted.
+    pub fn rebuilds(&self) -> usize {
+        self.rebuilds
+    }
+}
+
+/// The smallest single-precision box around both places, grown.
+fn swept_box(start: Vec3, end: Vec3, by: f64) -> Box3 {
+    let low = start.min(end) - Vec3::splat(by);
+    let high = start.max(end) + Vec3::splat(by);
+    let [min, max] = [low, high].map(|p| p.as_vec3().to_array());
+    // `as` rounds to the nearest, which may be inwards; one step outwards makes up for it and for the subtraction
+    Box3 { min: Vec3A::from(min.map(f32::next_down)), max: Vec3A::from(max.map(f32::next_up)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Random, folded_sheet};
+    use crate::{Kind, Surface, closest};
+
+    fn scene() -> (Surfaces, Vec<Vec3>, Vec<Vec3>) {
+        let (points, triangles) = folded_sheet(12, 4, 0.02);
+        let cloth = Surface { thickness: 0.01, ..Surface::free("cloth", points.clone(), triangles.clone()) };
+        let body =
+            Surface::obstacle("body", points.iter().map(|p| *p + 0.013 * Vec3::ONE).collect(), triangles);
+        let surfaces = Surfaces::new(vec![cloth, body]).unwrap();
+        let start: Vec<Vec3> = surfaces.surfaces().iter().flat_map(|s| s.rest_positions.clone()).collect();
+        let mut random = Random::new(51);
+        let end = start.iter().map(|p| *p + 0.03 * random.vec3()).collect();
+        (surfaces, start, end)
+    }
+
+    #[test]
+    fn nothing_near_is_left_out_and_nothing_is_named_twice() {
+        let (surfaces, start, end) = scene();
+        let reach = 0.01;
+        let pairs = BroadPhase::new().candidates(&surfaces, &start, &end, reach).unwrap();
+        assert!(pairs.is_sorted() && pairs.windows(2).all(|two| two[0] != two[1]));
+        let (points, edges) = (surfaces.vertices(), surfaces.edges());
+        let mut near = 0;
+        let mut all: Vec<Pair> = Vec::new();
+        for &v in points {
+            for (t, corners) in surfaces.triangles().iter().enumerate() {
+                if surfaces.interact(&[v], corners) {
+                    all.push(surfaces.vertex_triangle(v, t as u32));
+                }
+            }
+        }
+        for a in 0..edges.len() {
+            for b in a + 1..edges.len() {
+                if surfaces.interact(&edges[a], &edges[b]) {
+                    all.push(surfaces.edge_edge(a as u32, b as u32));
+                }
+            }
+        }
+        for pair in all {
+            let (offset, _) = if surfaces.surface_of(pair.points[0]) == surfaces.surface_of(pair.points[3]) {
+                (0.01, 0.0)
+            } else {
+                surfaces.gap(&pair, reach)
+            };
+            let place = |t: f64| pair.points.map(|p| start[p as usize].lerp(end[p as usize], t));
+            let nearest = [0.0, 0.25, 0.5, 0.75, 1.0].map(|t| closest(pair.kind, &place(t)).distance);
+            if nearest.into_iter().fold(f64::INFINITY, f64::min) <= offset + reach {
+                assert!(pairs.binary_search(&pair).is_ok(), "{pair:?}");
+                near += 1;
+            }
+        }
+        assert!(near > 1000, "{near}");
+        assert!(pairs.iter().any(|p| p.kind == Kind::EdgeEdge));
+    }
+
+    #[test]
+    fn memory_and_threads_change_nothing() {
+        let (surfaces, start, end) = scene();
+        let mut broad = BroadPhase::new();
+        broad.candidates(&surfaces, &end, &end, 0.1).unwrap();
+        let warm = broad.candidates(&surfaces, &start, &end, 0.01).unwrap();
+        let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+        let cold = one.install(|| BroadPhase::new().candidates(&surfaces, &start, &end, 0.01)).unwrap();
+        assert_eq!(warm, cold);
+        assert!(broad.rebuilds() >= 3);
+    }
+
+    #[test]
+    fn bad_positions_are_named() {
+        let (surfaces, start, mut end) = scene();
+        let short = BroadPhase::new().candidates(&surfaces, &start[1..], &end, 0.01);
+        assert!(matches!(short, Err(Error::Sizes { what: "starting points", .. })));
+        let body = surfaces.points_of(1).start;
+        end[body + 3].z = f64::NAN;
+        let broken = BroadPhase::new().candidates(&surfaces, &start, &end, 0.01);
+        assert_eq!(broken.unwrap_err(), Error::NotFinite { surface: "body".into(), point: 3 });
+    }
+}

@@ -1,0 +1,151 @@
+//! Narrow phase: from pairs that may touch to those that do, and to how far a step may go.
+
+use geometry::Vec3;
+use rayon::prelude::*;
+
+use crate::ccd::{FirstImpact, first_impact};
+use crate::distance::{Closest, closest};
+use crate::{Pair, Surfaces};
+
+/// A pair near enough to feel its barrier.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Contact {
+    /// The two things.
+    pub pair: Pair,
+    /// Where they are nearest.
+    pub nearest: Closest,
+    /// Thickness kept between them, in metres.
+    pub offset: f64,
+    /// The gap beyond it at which the barrier begins, in metres.
+    pub reach: f64,
+}
+
+impl Contact {
+    /// The room left: distance less thickness.
+    pub fn gap(&self) -> f64 {
+        self.nearest.distance - self.offset
+    }
+}
+
+/// Those of the pairs that feel their barrier at `x`, in the same order. Pairs behind a one-sided obstacle do not.
+pub fn contacts(surfaces: &Surfaces, pairs: &[Pair], x: &[Vec3], reach: f64) -> Vec<Contact> {
+    let near = |pair: &Pair| {
+        let nearest = closest(pair.kind, &pair.gather(x));
+        let widest = surfaces.thickness(pair) + reach;
+        // the distance at rest costs as much again: asked only where it matters
+        if nearest.distance >= widest || surfaces.is_behind(pair, &nearest, x) {
+            return None;
+        }
+        let (offset, reach) = surfaces.gap(pair, reach);
+        (nearest.distance < offset + reach).then_some(Contact { pair: *pair, nearest, offset, reach })
+    };
+    pairs.par_iter().filter_map(near).collect()
+}
+
+/// How much of the step from `start` to `end` all pairs can go and stay `margin` beyond their thickness, and which pair says so. Never too
+/// much (see [`crate::travel`]). Pairs that start behind a one-sided obstacle, and those for which `is_exempt` holds, are passed over.
+pub fn safe_fraction(
+    surfaces: &Surfaces,
+    pairs: &[Pair],
+    start: &[Vec3],
+    end: &[Vec3],
+    margin: f64,
+    is_exempt: impl Fn(&Pair) -> bool + Sync,
+) -> FirstImpact {
+    first_impact(pairs.len(), |k| {
+        let pair = &pairs[k];
+        if is_exempt(pair) || surfaces.starts_behind(pair, start) {
+            return None;
+        }
+        let (offset, margin) =
+            if surfaces.thickness(pair) > 0.0 { surfaces.gap(pair, margin) } else { (0.0, margin) };
+        Some((pair.kind, pair.gather(start), pair.gather(end), offset + margin))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Random, folded_sheet};
+    use crate::{Audited, BroadPhase, Sides, Surface, audit};
+
+    fn crossings(surfaces: &Surfaces, x: &[Vec3]) -> usize {
+        let parts: Vec<Vec<[f64; 3]>> = (0..surfaces.surfaces().len())
+            .map(|s| x[surfaces.points_of(s)].iter().map(|p| p.to_array()).collect())
+            .collect();
+        let audited: Vec<Audited<f64>> = surfaces
+            .surfaces()
+            .iter()
+            .zip(&parts)
+            .map(|(s, points)| Audited {
+                name: &s.name,
+                points,
+                triangles: &s.triangles,
+                is_obstacle: s.is_obstacle,
+            })
+            .collect();
+        audit(&audited).expect("finite").len()
+    }
+
+    /// The promise of the whole chain: wild motions, cut to the safe fraction, never lead to a crossing, step after step. The
+    /// judge is the exact audit, which shares no code with what it judges.
+    #[test]
+    fn no_wild_motion_leads_to_a_crossing() {
+        let (points, triangles) = folded_sheet(10, 3, 0.03);
+        let cloth = Surface { thickness: 0.002, ..Surface::free("cloth", points.clone(), triangles.clone()) };
+        let below = points.iter().map(|p| Vec3::new(p.z - 0.2, 0.5 * p.x - 0.28, p.y)).collect();
+        let surfaces =
+            Surfaces::new(vec![cloth, Surface::obstacle("body", below, triangles)]).expect("sound");
+        let mut x: Vec<Vec3> = surfaces.surfaces().iter().flat_map(|s| s.rest_positions.clone()).collect();
+        assert_eq!(crossings(&surfaces, &x), 0);
+        let (mut random, mut broad, mut cut) = (Random::new(61), BroadPhase::new(), 0);
+        for _ in 0..60 {
+            let end: Vec<Vec3> = x.iter().map(|p| *p - 0.02 * Vec3::Y + 0.05 * random.vec3()).collect();
+            let pairs = broad.candidates(&surfaces, &x, &end, 1e-4).expect("finite");
+            let safe = safe_fraction(&surfaces, &pairs, &x, &end, 1e-4, |_| false);
+            cut += usize::from(safe.time < 1.0);
+            assert_eq!(safe.pair.is_some(), safe.time < 1.0);
+            for (x, end) in x.iter_mut().zip(&end) {
+                *x += safe.time * (*end - *x);
+            }
+            assert_eq!(crossings(&surfaces, &x), 0);
+        }
+        assert!(cut > 50, "{cut} steps were cut");
+    }
+
+    #[test]
+    fn contacts_are_what_is_near() {
+        let (points, triangles) = folded_sheet(10, 3, 0.03);
+        let surfaces = Surfaces::new(vec![Surface::free("cloth", points.clone(), triangles)]).expect("sound");
+        let pairs = BroadPhase::new().candidates(&surfaces, &points, &points, 0.05).expect("finite");
+        // at rest nothing is felt, however near the layers are
+        assert_eq!(contacts(&surfaces, &pairs, &points, 0.05), []);
+        let pressed: Vec<Vec3> = points.iter().map(|p| Vec3::new(p.x, 0.3 * p.y, p.z)).collect();
+        let felt = contacts(&surfaces, &pairs, &pressed, 0.05);
+        assert!(felt.len() > 100);
+        assert!(felt.iter().all(|c| c.gap() < c.reach));
+        assert!(felt.windows(2).all(|two| two[0].pair < two[1].pair));
+    }
+
+    #[test]
+    fn a_one_sided_obstacle_lets_out_what_is_behind_it() {
+        let flat = |y: f64| vec![Vec3::new(-9.0, y, -9.0), Vec3::new(0.0, y, 9.0), Vec3::new(9.0, y, -9.0)];
+        let ground =
+            Surface { sides: Sides::Front, ..Surface::obstacle("ground", flat(0.0), vec![[0, 1, 2]]) };
+        let leaf: Vec<Vec3> = flat(0.0).iter().map(|p| 0.01 * *p).collect();
+        let surfaces =
+            Surfaces::new(vec![Surface::free("leaf", leaf.clone(), vec![[0, 1, 2]]), ground]).expect("sound");
+        let at = |y: f64| -> Vec<Vec3> {
+            leaf.iter()
+                .map(|p| *p + y * Vec3::Y)
+                .chain(surfaces.surfaces()[1].rest_positions.clone())
+                .collect()
+        };
+        let go = |from: f64, to: f64| {
+            let pairs = BroadPhase::new().candidates(&surfaces, &at(from), &at(to), 1e-3).expect("finite");
+            safe_fraction(&surfaces, &pairs, &at(from), &at(to), 1e-3, |_| false).time
+        };
+        assert!(go(0.1, -0.1) < 0.5, "held from the front");
+        assert_eq!(go(-0.1, 0.1), 1.0, "let out from behind");
+    }
+}

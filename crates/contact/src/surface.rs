@@ -1,0 +1,449 @@
+//! What can touch: simulated surfaces and obstacles, as one list of points, edges and triangles.
+//!
+//! All surfaces share one numbering of points, in the order given: those of the first surface, then those of the second. Any triangles are accepted:
+//! open, flipped, listed twice (one is kept), without area (their edges and points still count).
+
+use std::ops::Range;
+
+use geometry::{Vec3, triangle_area};
+
+use crate::distance::{Closest, Kind, closest};
+use crate::{Barrier, Error};
+
+/// Which sides of an obstacle hold things back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sides {
+    /// Nothing passes, from either side.
+    #[default]
+    Both,
+    /// Only what comes from where normals point is held back; what is behind is let out.
+    Front,
+}
+
+/// A surface to be kept from crossing others, and perhaps itself.
+#[derive(Clone, Debug)]
+pub struct Surface {
+    /// For errors and reports.
+    pub name: String,
+    /// The shape without stress, in metres.
+    pub rest_positions: Vec<Vec3>,
+    /// Corners of each triangle.
+    pub triangles: Vec<[u32; 3]>,
+    /// Points whose motion is given rather than computed. Pairs of nothing but known points are left alone.
+    pub known: Vec<bool>,
+    /// Obstacles are known altogether and may cross themselves and each other.
+    pub is_obstacle: bool,
+    /// For obstacles.
+    pub sides: Sides,
+    /// In metres; two surfaces are kept apart by the mean of theirs.
+    pub thickness: f64,
+    /// Coulomb's coefficient; of two surfaces the geometric mean counts.
+    pub friction: f64,
+    /// Whether it touches itself.
+    pub self_contact: bool,
+}
+
+impl Surface {
+    /// A surface that is simulated: touches itself, friction 0.4, no thickness.
+    pub fn free(name: impl Into<String>, rest_positions: Vec<Vec3>, triangles: Vec<[u32; 3]>) -> Self {
+        let known = vec![false; rest_positions.len()];
+        Self {
+            name: name.into(),
+            rest_positions,
+            triangles,
+            known,
+            is_obstacle: false,
+            sides: Sides::Both,
+            thickness: 0.0,
+            friction: 0.4,
+            self_contact: true,
+        }
+    }
+
+    /// A surface whose motion is given.
+    pub fn obstacle(name: impl Into<String>, rest_positions: Vec<Vec3>, triangles: Vec<[u32; 3]>) -> Self {
+        let known = vec![true; rest_positions.len()];
+        Self { known, is_obstacle: true, self_contact: false, ..Self::free(name, rest_positions, triangles) }
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        let (surface, count) = (&self.name, self.rest_positions.len());
+        if self.known.len() != count {
+            return Err(Error::Sizes { what: "known points", expected: count, got: self.known.len() });
+        }
+        for (triangle, corners) in self.triangles.iter().enumerate() {
+            if let Some(&point) = corners.iter().find(|&&v| v as usize >= count) {
+                return Err(Error::NoSuchPoint { surface: surface.clone(), triangle, point, count });
+            }
+        }
+        if let Some(point) = self.rest_positions.iter().position(|p| !p.is_finite()) {
+            return Err(Error::NotFinite { surface: surface.clone(), point });
+        }
+        for (dial, value) in [("thickness", self.thickness), ("friction", self.friction)] {
+            if !(value >= 0.0 && value.is_finite()) {
+                let range = "0 or more";
+                return Err(Error::OutOfRange { surface: surface.clone(), dial, value, range });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Two things that may touch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Pair {
+    /// What they are.
+    pub kind: Kind,
+    /// A point and a triangle, or two edges, by their numbers in [`Surfaces`].
+    pub things: [u32; 2],
+    /// Their points: the stencil of barrier and friction.
+    pub points: [u32; 4],
+}
+
+impl Pair {
+    /// Where its points are.
+    pub fn gather(&self, x: &[Vec3]) -> [Vec3; 4] {
+        self.points.map(|p| x[p as usize])
+    }
+}
+
+/// All surfaces of a scene, checked and numbered.
+#[derive(Clone, Debug)]
+pub struct Surfaces {
+    surfaces: Vec<Surface>,
+    ranges: Vec<Range<usize>>,
+    rest: Vec<Vec3>,
+    surface_of: Vec<u32>,
+    free: Vec<bool>,
+    vertices: Vec<u32>,
+    edges: Vec<[u32; 2]>,
+    triangles: Vec<[u32; 3]>,
+    sources: Vec<[u32; 2]>,
+    vertex_areas: Vec<f64>,
+    edge_areas: Vec<f64>,
+    triangle_areas: Vec<f64>,
+    around_vertex: Vec<Vec<u32>>,
+    around_edge: Vec<Vec<u32>>,
+}
+
+impl Surfaces {
+    /// Checks and numbers the surfaces.
+    pub fn new(surfaces: Vec<Surface>) -> Result<Self, Error> {
+        let (mut rest, mut surface_of, mut free, mut ranges) = (vec![], vec![], vec![], vec![]);
+        let mut listed: Vec<([u32; 3], [u32; 3], [u32; 2])> = Vec::new();
+        let count: usize = surfaces.iter().map(|s| s.rest_positions.len()).sum();
+        if count >= u32::MAX as usize {
+            return Err(Error::TooMany { what: "points", count });
+        }
+        for (number, surface) in surfaces.iter().enumerate() {
+            surface.check()?;
+            let first = rest.len() as u32;
+            rest.extend_from_slice(&surface.rest_positions);
+            surface_of.resize(rest.len(), number as u32);
+            free.extend(surface.known.iter().map(|known| !known && !surface.is_obstacle));
+            ranges.push(first as usize..rest.len());
+            for (t, corners) in surface.triangles.iter().enumerate() {
+                let corners = corners.map(|v| v + first);
+                let mut sorted = corners;
+                sorted.sort_unstable();
+                listed.push((sorted, corners, [number as u32, t as u32]));
+            }
+        }
+        // of equal ones the first listed stays
+        listed.sort_by_key(|&(sorted, _, source)| (sorted, source));
+        listed.dedup_by_key(|(sorted, ..)| *sorted);
+        listed.sort_by_key(|(.., source)| *source);
+
+        let mut sides: Vec<(u32, u32, u32)> = Vec::new();
+        let (mut triangles, mut sources) = (Vec::new(), Vec::new());
+        let mut vertices: Vec<u32> = Vec::new();
+        for (_, corners, source) in &listed {
+            vertices.extend(corners);
+            let [a, b, c] = *corners;
+            let is_whole = a != b && b != c && c != a;
+            let number = if is_whole { triangles.len() as u32 } else { u32::MAX };
+            for (e0, e1) in [(a, b), (b, c), (c, a)] {
+                if e0 != e1 {
+                    sides.push((e0.min(e1), e0.max(e1), number));
+                }
+            }
+            if is_whole {
+                triangles.push(*corners);
+                sources.push(*source);
+            }
+        }
+        vertices.sort_unstable();
+        vertices.dedup();
+        sides.sort_unstable();
+        let (mut edges, mut around_edge) = (Vec::new(), Vec::new());
+        for run in sides.chunk_by(|x, y| (x.0, x.1) == (y.0, y.1)) {
+            edges.push([run[0].0, run[0].1]);
+            let whole: Vec<u32> = run.iter().map(|side| side.2).filter(|&t| t != u32::MAX).collect();
+            around_edge.push(whole);
+        }
+        let mut around_vertex = vec![Vec::new(); rest.len()];
+        for (t, corners) in triangles.iter().enumerate() {
+            corners.iter().for_each(|&v| around_vertex[v as usize].push(t as u32));
+        }
+        let triangle_areas: Vec<f64> = triangles
+            .iter()
+            .map(|t| t.map(|v| rest[v as usize]))
+            .map(|[a, b, c]: [Vec3; 3]| triangle_area(a, b, c))
+            .collect();
+        let third = |around: &Vec<u32>| around.iter().map(|&t| triangle_areas[t as usize] / 3.0).sum();
+        Ok(Self {
+            vertex_areas: around_vertex.iter().map(third).collect(),
+            edge_areas: around_edge.iter().map(third).collect(),
+            surfaces,
+            ranges,
+            rest,
+            surface_of,
+            free,
+            vertices,
+            edges,
+            triangles,
+            sources,
+            triangle_areas,
+            around_vertex,
+            around_edge,
+        })
+    }
+
+    /// The surfaces as given.
+    pub fn surfaces(&self) -> &[Surface] {
+        &self.surfaces
+    }
+
+    /// How many points there are in all.
+    pub fn point_count(&self) -> usize {
+        self.rest.len()
+    }
+
+    /// The points of a surface in the common numbering.
+    pub fn points_of(&self, surface: usize) -> Range<usize> {
+        self.ranges[surface].clone()
+    }
+
+    /// Which surface a point belongs to.
+    pub fn surface_of(&self, point: u32) -> usize {
+        self.surface_of[point as usize] as usize
+    }
+
+    /// Whether a point's motion is computed.
+    pub fn is_free(&self, point: u32) -> bool {
+        self.free[point as usize]
+    }
+
+    /// Points that some triangle uses, ascending.
+    pub fn vertices(&self) -> &[u32] {
+        &self.vertices
+    }
+
+    /// Every edge once, its smaller point first, ascending.
+    pub fn edges(&self) -> &[[u32; 2]] {
+        &self.edges
+    }
+
+    /// Every triangle once.
+    pub fn triangles(&self) -> &[[u32; 3]] {
+        &self.triangles
+    }
+
+    /// Surface and number under which a triangle was given.
+    pub fn source(&self, triangle: u32) -> [u32; 2] {
+        self.sources[triangle as usize]
+    }
+
+    /// The middle edge length at rest of what is simulated: the scale of its mesh. Zero without edges.
+    pub fn median_edge(&self) -> f64 {
+        let mut lengths: Vec<f64> = self
+            .edges
+            .iter()
+            .filter(|e| !self.surfaces[self.surface_of(e[0])].is_obstacle)
+            .map(|&[e0, e1]| self.rest[e0 as usize].distance(self.rest[e1 as usize]))
+            .collect();
+        let middle = lengths.len() / 2;
+        if lengths.is_empty() { 0.0 } else { *lengths.select_nth_unstable_by(middle, f64::total_cmp).1 }
+    }
+
+    /// Whether two things, each given by its points, are to be kept apart: something of them is free, they are not parts of
+    /// one another, and their surfaces touch at all.
+    pub fn interact(&self, a: &[u32], b: &[u32]) -> bool {
+        if !a.iter().chain(b).any(|&p| self.free[p as usize]) || a.iter().any(|p| b.contains(p)) {
+            return false;
+        }
+        let (of_a, of_b) = (self.surface_of[a[0] as usize], self.surface_of[b[0] as usize]);
+        of_a != of_b || self.surfaces[of_a as usize].self_contact
+    }
+
+    /// The pair of a point and a triangle.
+    pub fn vertex_triangle(&self, point: u32, triangle: u32) -> Pair {
+        let [a, b, c] = self.triangles[triangle as usize];
+        Pair { kind: Kind::VertexTriangle, things: [point, triangle], points: [point, a, b, c] }
+    }
+
+    /// The pair of two edges.
+    pub fn edge_edge(&self, first: u32, second: u32) -> Pair {
+        let ([a0, a1], [b0, b1]) = (self.edges[first as usize], self.edges[second as usize]);
+        Pair { kind: Kind::EdgeEdge, things: [first, second], points: [a0, a1, b0, b1] }
+    }
+
+    /// Half the thickness of one surface and half of the other's.
+    pub fn thickness(&self, pair: &Pair) -> f64 {
+        let [first, second] = self.surfaces_of(pair);
+        0.5 * (self.surfaces[first].thickness + self.surfaces[second].thickness)
+    }
+
+    /// Thickness kept between a pair and the gap ĝ beyond it at which it begins to be felt, from a wished `reach`. Within one
+    /// surface both shrink so that thickness and gap fill at most half of the pair's distance at rest: a rest
+    /// shape feels no force.
+    pub fn gap(&self, pair: &Pair, reach: f64) -> (f64, f64) {
+        let [first, second] = self.surfaces_of(pair);
+        let offset = self.thickness(pair);
+        if first != second {
+            return (offset, reach);
+        }
+        let at_rest = closest(pair.kind, &pair.gather(&self.rest)).distance;
+        // Where the rest shape itself touches there is no room to speak of; a hundredth keeps the barrier defined.
+        let shrink = (0.5 * at_rest / (offset + reach)).clamp(0.01, 1.0);
+        (shrink * offset, shrink * reach)
+    }
+
+    /// The barrier of a pair, from [`Surfaces::gap`].
+    pub fn barrier(&self, pair: &Pair, stiffness: f64, reach: f64) -> Barrier {
+        let (offset, reach) = self.gap(pair, reach);
+        match pair.kind {
+            Kind::VertexTriangle => Barrier::vertex_triangle(stiffness, offset, reach),
+            Kind::EdgeEdge => {
+                let [a0, a1, b0, b1] = pair.gather(&self.rest);
+                Barrier::edge_edge(stiffness, offset, reach, [a0.distance(a1), b0.distance(b1)])
+            }
+        }
+    }
+
+    /// The area at rest that a pair stands for: that of the smaller of its two things, in m².
+    pub fn area(&self, pair: &Pair) -> f64 {
+        let [first, second] = pair.things.map(|thing| thing as usize);
+        match pair.kind {
+            Kind::VertexTriangle => self.vertex_areas[first].min(self.triangle_areas[second]),
+            Kind::EdgeEdge => self.edge_areas[first].min(self.edge_areas[second]),
+        }
+    }
+
+    /// Coulomb's coefficient of a pair.
+    pub fn friction(&self, pair: &Pair) -> f64 {
+        let [first, second] = self.surfaces_of(pair);
+        (self.surfaces[first].friction * self.surfaces[second].friction).sqrt()
+    }
+
+    /// Whether a pair is on the far side of a one-sided obstacle, where nothing holds it back. `nearest` are its closest points at `x`.
+    pub fn is_behind(&self, pair: &Pair, nearest: &Closest, x: &[Vec3]) -> bool {
+        let [first, second] = self.surfaces_of(pair);
+        let one_sided = |s: usize| self.is_one_sided(s);
+        // the difference leads from the second to the first
+        let (thing, outward) = match (one_sided(first), one_sided(second)) {
+            (true, _) => (0, -nearest.difference),
+            (_, true) => (1, nearest.difference),
+            _ => return false,
+        };
+        let number = pair.things[thing] as usize;
+        let normal = |t: u32| {
+            let [a, b, c] = self.triangles[t as usize].map(|v| x[v as usize]);
+            (b - a).cross(c - a).normalize_or_zero()
+        };
+        let normal: Vec3 = match (pair.kind, thing) {
+            (Kind::VertexTriangle, 1) => normal(number as u32),
+            (Kind::VertexTriangle, _) => self.around_vertex[number].iter().map(|&t| normal(t)).sum(),
+            (Kind::EdgeEdge, _) => self.around_edge[number].iter().map(|&t| normal(t)).sum(),
+        };
+        normal.dot(outward) < 0.0
+    }
+
+    /// [`Surfaces::is_behind`], closest points computed only if a one-sided obstacle is involved.
+    pub(crate) fn starts_behind(&self, pair: &Pair, x: &[Vec3]) -> bool {
+        self.surfaces_of(pair).into_iter().any(|s| self.is_one_sided(s))
+            && self.is_behind(pair, &closest(pair.kind, &pair.gather(x)), x)
+    }
+
+    fn is_one_sided(&self, surface: usize) -> bool {
+        self.surfaces[surface].is_obstacle && self.surfaces[surface].sides == Sides::Front
+    }
+
+    fn surfaces_of(&self, pair: &Pair) -> [usize; 2] {
+        [self.surface_of(pair.points[0]), self.surface_of(pair.points[3])]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn quad() -> (Vec<Vec3>, Vec<[u32; 3]>) {
+        (vec![Vec3::ZERO, Vec3::X, Vec3::Z, Vec3::X + Vec3::Z], vec![[0, 2, 1], [1, 2, 3]])
+    }
+
+    #[test]
+    fn copies_and_broken_triangles_are_sorted_out() {
+        let (points, mut triangles) = quad();
+        triangles.extend([[1, 2, 0], [3, 3, 0], [2, 2, 2]]);
+        let surfaces = Surfaces::new(vec![Surface::free("quad", points, triangles)]).unwrap();
+        assert_eq!(surfaces.triangles(), [[0, 2, 1], [1, 2, 3]]);
+        assert_eq!(surfaces.edges().len(), 6, "five sides and the edge of the collapsed triangle");
+        assert_eq!(surfaces.vertices(), [0, 1, 2, 3]);
+        assert_eq!(surfaces.median_edge(), 1.0);
+    }
+
+    #[test]
+    fn what_belongs_together_does_not_interact() {
+        let (points, triangles) = quad();
+        let cloth = Surface {
+            known: vec![true, false, false, false],
+            ..Surface::free("cloth", points.clone(), triangles.clone())
+        };
+        let body = Surface::obstacle("body", points, triangles);
+        let surfaces = Surfaces::new(vec![cloth, body]).unwrap();
+        assert!(!surfaces.interact(&[0], &[0, 1, 2]), "part of it");
+        assert!(surfaces.interact(&[3], &[0, 1, 2]));
+        assert!(surfaces.interact(&[1], &[4, 5, 6]));
+        assert!(!surfaces.interact(&[0], &[4, 5, 6]), "a pinned point and an obstacle");
+        assert!(!surfaces.interact(&[7], &[4, 5, 6]), "two parts of an obstacle");
+    }
+
+    #[test]
+    fn rest_shapes_are_free_of_force() {
+        let (points, triangles) = quad();
+        let cloth = Surface { thickness: 5.0, ..Surface::free("cloth", points.clone(), triangles) };
+        let surfaces = Surfaces::new(vec![cloth]).unwrap();
+        let pair = surfaces.vertex_triangle(3, 0);
+        let (offset, reach) = surfaces.gap(&pair, 3.0);
+        let at_rest = closest(pair.kind, &pair.gather(&points)).distance;
+        assert!((offset + reach - 0.5 * at_rest).abs() < 1e-12);
+        assert_eq!(surfaces.barrier(&pair, 1.0, 3.0).normal_force(&pair.gather(&points)), 0.0);
+    }
+
+    #[test]
+    fn behind_a_one_sided_obstacle() {
+        let (points, triangles) = quad(); // faces up
+        let cloth = Surface::free("cloth", vec![Vec3::new(0.2, 0.3, 0.2), Vec3::Y, Vec3::X], vec![[0, 1, 2]]);
+        let ground = Surface { sides: Sides::Front, ..Surface::obstacle("ground", points, triangles) };
+        let surfaces = Surfaces::new(vec![cloth, ground]).unwrap();
+        let mut x: Vec<Vec3> = surfaces.surfaces().iter().flat_map(|s| s.rest_positions.clone()).collect();
+        let pair = surfaces.vertex_triangle(0, 1);
+        let behind = |x: &[Vec3]| surfaces.is_behind(&pair, &closest(pair.kind, &pair.gather(x)), x);
+        assert!(!behind(&x));
+        x[0].y = -0.3;
+        assert!(behind(&x));
+    }
+
+    #[test]
+    fn bad_input_is_named() {
+        let (mut points, triangles) = quad();
+        let thin = Surface { thickness: -1.0, ..Surface::free("cape", points.clone(), triangles.clone()) };
+        assert!(Surfaces::new(vec![thin]).unwrap_err().to_string().contains("cape: thickness is -1"));
+        points[2].x = f64::NAN;
+        let broken = Surfaces::new(vec![Surface::free("cape", points.clone(), triangles)]);
+        assert_eq!(broken.unwrap_err(), Error::NotFinite { surface: "cape".into(), point: 2 });
+        let lost = Surfaces::new(vec![Surface::free("cape", points, vec![[0, 1, 4]])]);
+        assert!(matches!(lost, Err(Error::NoSuchPoint { point: 4, count: 4, .. })));
+    }
+}

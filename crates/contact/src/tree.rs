@@ -1,0 +1,295 @@
+//! A tree of boxes that is refitted as things move, and built anew when they have moved too far.
+//!
+//! Leaves hold a few things each; the tree over them is balanced and lies in one array (children of node i at 2i+1 and 2i+2), so refitting is one
+//! sweep from the back. Boxes are single precision, rounded outwards: half the memory, one SIMD register per corner. What is found does not depend on the tree's shape.
+
+use glam::Vec3A;
+use rayon::prelude::*;
+
+/// A box that surely holds what it should.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Box3 {
+    pub(crate) min: Vec3A,
+    pub(crate) max: Vec3A,
+}
+
+impl Box3 {
+    pub(crate) const EMPTY: Self = Self { min: Vec3A::INFINITY, max: Vec3A::NEG_INFINITY };
+
+    pub(crate) fn union(self, other: Self) -> Self {
+        Self { min: self.min.min(other.min), max: self.max.max(other.max) }
+    }
+
+    fn overlaps(&self, other: &Self) -> bool {
+        (self.min.cmple(other.max) & other.min.cmple(self.max)).all()
+    }
+
+    /// Sum of its sides: how likely it is met.
+    fn extent(&self) -> f64 {
+        f64::from((self.max - self.min).max(Vec3A::ZERO).element_sum())
+    }
+}
+
+/// Fewer make the tree deep, more make its leaves blunt; 4 was quickest.
+const LEAF: usize = 4;
+/// Built anew when boxes of inner nodes have grown this much against those of the things.
+const WORN: f64 = 1.5;
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tree {
+    /// Which thing stands in each slot.
+    order: Vec<u32>,
+    /// Boxes of the things, slot by slot.
+    boxes: Vec<Box3>,
+    nodes: Vec<Box3>,
+    /// Whether a node holds anything that moves freely.
+    lively: Vec<bool>,
+    leaves: usize,
+    /// Inner extent over that of the things, when built.
+    fresh: f64,
+}
+
+impl Tree {
+    /// Fits the tree to the things' boxes. Returns true if it was built anew.
+    pub(crate) fn fit(&mut self, boxes: &[Box3], is_free: impl Fn(u32) -> bool) -> bool {
+        if self.order.len() == boxes.len() && !boxes.is_empty() {
+            self.refit(boxes);
+            if self.wear() <= WORN * self.fresh {
+                return false;
+            }
+        }
+        self.build(boxes, is_free);
+        true
+    }
+
+    fn build(&mut self, boxes: &[Box3], is_free: impl Fn(u32) -> bool) {
+        let count = boxes.len();
+        self.leaves = count.div_ceil(LEAF).max(1).next_power_of_two();
+        self.order = (0..count as u32).collect();
+        // twice the centre is as good as the centre
+        let centres: Vec<Vec3A> = boxes.iter().map(|b| b.min + b.max).collect();
+        let slots = |leaf: usize| leaf * count / self.leaves;
+        split(&mut self.order, 0, 0..self.leaves, &slots, &centres);
+        self.refit(boxes);
+        self.fresh = self.wear();
+        self.lively = vec![false; self.nodes.len()];
+        for leaf in 0..self.leaves {
+            self.lively[self.leaves - 1 + leaf] = self.order[self.slots(leaf)].iter().any(|&t| is_free(t));
+        }
+        for node in (0..self.leaves - 1).rev() {
+            self.lively[node] = self.lively[2 * node + 1] || self.lively[2 * node + 2];
+        }
+    }
+
+    fn refit(&mut self, boxes: &[Box3]) {
+        self.boxes.clear();
+        self.boxes.extend(self.order.iter().map(|&t| boxes[t as usize]));
+        self.nodes.clear();
+        self.nodes.resize(2 * self.leaves - 1, Box3::EMPTY);
+        for leaf in 0..self.leaves {
+            self.nodes[self.leaves - 1 + leaf] =
+                self.boxes[self.slots(leaf)].iter().fold(Box3::EMPTY, |all, b| all.union(*b));
+        }
+        for node in (0..self.leaves - 1).rev() {
+            self.nodes[node] = self.nodes[2 * node + 1].union(self.nodes[2 * node + 2]);
+        }
+    }
+
+    fn wear(&self) -> f64 {
+        let sum = |boxes: &[Box3]| boxes.iter().map(Box3::extent).sum::<f64>();
+        sum(&self.nodes) / sum(&self.boxes).max(f64::MIN_POSITIVE)
+    }
+
+    fn slots(&self, leaf: usize) -> std::ops::Range<usize> {
+        let count = self.order.len();
+        leaf * count / self.leaves..(leaf + 1) * count / self.leaves
+    }
+
+    fn leaf_of(&self, node: usize) -> Option<usize> {
+        node.checked_sub(self.leaves - 1)
+    }
+
+    /// Every two different things whose boxes overlap, once, the smaller number first, as far as `keep` says; ascending.
+    pub(crate) fn pairs_within(&self, keep: impl Fn(u32, u32) -> bool + Sync) -> Vec<[u32; 2]> {
+        let meet = |a: usize, b: usize, next: &mut Vec<(usize, usize)>, found: &mut Vec<u64>| {
+            if !(self.lively[a] || self.lively[b]) || !self.nodes[a].overlaps(&self.nodes[b]) {
+                return;
+            }
+            let Some((leaf_a, leaf_b)) = self.leaf_of(a).zip(self.leaf_of(b)) else {
+                let ([a0, a1], [b0, b1]) = ([2 * a + 1, 2 * a + 2], [2 * b + 1, 2 * b + 2]);
+                next.extend([(a0, b0), (a0, b1), (a1, b1)]);
+                if a != b {
+                    next.push((a1, b0));
+                }
+                return;
+            };
+            for i in self.slots(leaf_a) {
+                let from = if a == b { i + 1 } else { self.slots(leaf_b).start };
+                for j in from..self.slots(leaf_b).end {
+                    if self.boxes[i].overlaps(&self.boxes[j]) {
+                        let (s, t) = (self.order[i], self.order[j]);
+                        if keep(s, t) {
+                            found.push(key(s.min(t), s.max(t)));
+                        }
+                    }
+                }
+            }
+        };
+        traverse(self.order.is_empty(), meet)
+    }
+
+    /// Every thing of this tree with every thing of another whose boxes overlap, as far as `keep` says; ascending.
+    pub(crate) fn pairs_with(&self, other: &Self, keep: impl Fn(u32, u32) -> bool + Sync) -> Vec<[u32; 2]> {
+        let meet = |a: usize, b: usize, next: &mut Vec<(usize, usize)>, found: &mut Vec<u64>| {
+            if !(self.lively[a] || other.lively[b]) || !self.nodes[a].overlaps(&other.nodes[b]) {
+                return;
+            }
+            match (self.leaf_of(a), other.leaf_of(b)) {
+                (None, None) => {
+                    let ([a0, a1], [b0, b1]) = ([2 * a + 1, 2 * a + 2], [2 * b + 1, 2 * b + 2]);
+                    next.extend([(a0, b0), (a0, b1), (a1, b0), (a1, b1)]);
+                }
+                (None, Some(_)) => next.extend([(2 * a + 1, b), (2 * a + 2, b)]),
+                (Some(_), None) => next.extend([(a, 2 * b + 1), (a, 2 * b + 2)]),
+                (Some(leaf_a), Some(leaf_b)) => {
+                    for i in self.slots(leaf_a) {
+                        for j in other.slots(leaf_b) {
+                            if self.boxes[i].overlaps(&other.boxes[j]) {
+                                let (s, t) = (self.order[i], other.order[j]);
+                                if keep(s, t) {
+                                    found.push(key(s, t));
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        };
+        traverse(self.order.is_empty() || other.order.is_empty(), meet)
+    }
+}
+
+/// Walks down both trees from their roots; `meet` handles two nodes, and adds further ones or what it found.
+fn traverse(
+    is_empty: bool,
+    meet: impl Fn(usize, usize, &mut Vec<(usize, usize)>, &mut Vec<u64>) + Sync,
+) -> Vec<[u32; 2]> {
+    if is_empty {
+        return Vec::new();
+    }
+    // Enough tasks to share, from the top; their order does not matter, because what is found gets sorted.
+    let (mut tasks, mut found) = (vec![(0, 0)], Vec::new());
+    for _ in 0..6 {
+        let mut next = Vec::new();
+        tasks.iter().for_each(|&(a, b)| meet(a, b, &mut next, &mut found));
+        tasks = next;
+    }
+    let parts: Vec<Vec<u64>> = tasks
+        .into_par_iter()
+        .map(|task| {
+            let (mut open, mut found) = (vec![task], Vec::new());
+            while let Some((a, b)) = open.pop() {
+                meet(a, b, &mut open, &mut found);
+            }
+            found
+        })
+        .collect();
+    found.extend(parts.into_iter().flatten());
+    found.par_sort_unstable();
+    found.into_iter().map(|key| [(key >> 32) as u32, key as u32]).collect()
+}
+
+fn key(a: u32, b: u32) -> u64 {
+    u64::from(a) << 32 | u64::from(b)
+}
+
+/// Sorts things into leaves: halves along the longest side of their centres, again and again. `slots` tells where a leaf
+/// begins; `first` is the slot of `order[0]`.
+fn split(
+    order: &mut [u32],
+    first: usize,
+    leaves: std::ops::Range<usize>,
+    slots: &(impl Fn(usize) -> usize + Sync),
+    centres: &[Vec3A],
+) {
+    if leaves.len() < 2 {
+        return;
+    }
+    let of = |t: u32| centres[t as usize];
+    let (min, max) = order
+        .iter()
+        .fold((Vec3A::INFINITY, Vec3A::NEG_INFINITY), |(min, max), &t| (min.min(of(t)), max.max(of(t))));
+    let size = max - min;
+    let axis = (1..3).fold(0, |best, i| if size[i] > size[best] { i } else { best });
+    let middle = (leaves.start + leaves.end) / 2;
+    let at = slots(middle) - first;
+    if at < order.len() {
+        order.select_nth_unstable_by(at, |&s, &t| of(s)[axis].total_cmp(&of(t)[axis]).then(s.cmp(&t)));
+    }
+    let (low, high) = order.split_at_mut(at);
+    rayon::join(
+        || split(low, first, leaves.start..middle, slots, centres),
+        || split(high, first + at, middle..leaves.end, slots, centres),
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Random;
+
+    fn boxes(random: &mut Random, count: usize) -> Vec<Box3> {
+        (0..count)
+            .map(|_| {
+                let min = random.vec3().as_vec3a();
+                Box3 { min, max: min + 0.1 * (random.vec3().as_vec3a() + Vec3A::ONE) }
+            })
+            .collect()
+    }
+
+    #[test]
+    fn finds_all_pairs_whatever_the_count_and_wear() {
+        let mut random = Random::new(41);
+        for count in [0, 1, 2, 3, 5, 17, 64, 333] {
+            let (mut tree, mut other) = (Tree::default(), Tree::default());
+            for round in 0..3 {
+                // the second and third time everything has moved: refitted or rebuilt
+                let (a, b) = (boxes(&mut random, count), boxes(&mut random, count / 2 + 1));
+                tree.fit(&a, |t| t % 3 == 0);
+                other.fit(&b, |_| false);
+                let keep = |s: u32, t: u32| s.is_multiple_of(3) || t.is_multiple_of(3);
+                let mut within = Vec::new();
+                let mut between = Vec::new();
+                for i in 0..count {
+                    for j in 0..i {
+                        if a[i].overlaps(&a[j]) && keep(i as u32, j as u32) {
+                            within.push([j as u32, i as u32]);
+                        }
+                    }
+                    for (j, other) in b.iter().enumerate() {
+                        if a[i].overlaps(other) && i % 3 == 0 {
+                            between.push([i as u32, j as u32]);
+                        }
+                    }
+                }
+                within.sort_unstable();
+                assert_eq!(tree.pairs_within(keep), within, "{count} {round}");
+                assert_eq!(tree.pairs_with(&other, |s, _| s % 3 == 0), between, "{count} {round}");
+            }
+        }
+    }
+
+    #[test]
+    fn refits_small_motion_and_rebuilds_after_large() {
+        let mut random = Random::new(42);
+        let mut place = boxes(&mut random, 500);
+        let mut tree = Tree::default();
+        assert!(tree.fit(&place, |_| true));
+        for b in &mut place {
+            let step = 0.01 * random.vec3().as_vec3a();
+            *b = Box3 { min: b.min + step, max: b.max + step };
+        }
+        assert!(!tree.fit(&place, |_| true));
+        assert!(tree.fit(&boxes(&mut random, 500), |_| true));
+    }
+}
