@@ -171,7 +171,7 @@ mod tests {
     fn friction_is_a_second_rest_angle() {
         let [rest, a, b, x, _] = shapes();
         let hinge = Hinge::new(&rest, 1e-5).unwrap();
-        let viscous = hinge.with_viscosity(0.7, &[(1.5, a), (-0.5, b)]);
+        let viscous = hinge.with_viscosity(0.7, &[(1.0, a), (-0.5, b), (0.5, a)]);
         let moved = Hinge { rest_angle: 1.5 * hinge.angle(&a) - 0.5 * hinge.angle(&b), ..hinge };
         // k(θ − θ̄)² + ηk(θ − θ̂)² up to a constant
         let gap = |x: &[Vec3; 4]| hinge.value(x) + 0.7 * moved.value(x) - viscous.value(x);

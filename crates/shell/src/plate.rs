@@ -321,7 +321,7 @@ mod tests {
         let [rest, a] = shapes();
         let plate = plate(&a, [true, true, false]);
         let x = a.map(|p| p + 0.1 * Vec3::new(p.y, p.x * p.x, (3.0 * p.x).sin()));
-        let viscous = plate.with_viscosity(0.7, &[(1.5, rest), (-0.5, x)]);
+        let viscous = plate.with_viscosity(0.7, &[(1.0, rest), (-0.5, x), (0.5, rest)]);
         let angles = |x: &[Vec3; 6]| plate.turned(&plate.folds(x)) + Vec3::from(plate.rest_angles);
         let moved = Plate { rest_angles: (1.5 * angles(&rest) - 0.5 * angles(&x)).into(), ..plate };
         let gap = |x: &[Vec3; 6]| plate.value(x) + 0.7 * moved.value(x) - viscous.value(x);
