@@ -1,6 +1,7 @@
 //! Wind that comes in gusts: smooth in space and time, the same for the same seed.
 
 use geometry::Vec3;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
@@ -9,7 +10,7 @@ use crate::Error;
 ///
 /// Gusts are a sum of travelling waves whose lengths halve from `gust_length` down and whose strength falls as in
 /// turbulent air. The pattern drifts with the mean wind, so a flag sees a gust come along it, and slowly turns over.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Wind {
     /// Where the wind blows to; its length does not matter.

@@ -1,7 +1,6 @@
 //! The driver: layer by layer, frame by frame, into the store.
 
 mod layer;
-mod measure;
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -88,6 +87,9 @@ impl Shot {
             let lock = self.lock(options)?;
             let mut bake = self.layers_into_store(options, context)?;
             bake.files = crate::output::write(self, &bake, context)?;
+            if self.output.report {
+                bake.report = Some(crate::report::write(self, &bake, context)?);
+            }
             drop(lock);
             Ok(bake)
         })
@@ -107,9 +109,10 @@ impl Shot {
     pub fn prune(&self, options: &BakeOptions) -> Result<Vec<PathBuf>, Error> {
         let _lock = self.lock(options)?;
         let bakes = bakes_folder(&self.out(options));
-        let opened = self.open_input_with_key()?;
+        let input = self.open_input()?;
+        let input_key = self.input_key(&input)?;
         let used: Vec<PathBuf> =
-            self.plan(&opened.clip, opened.key)?.into_iter().map(|p| bakes.join(p.folder)).collect();
+            self.plan(&input, input_key)?.into_iter().map(|p| bakes.join(p.folder)).collect();
         let mut removed = Vec::new();
         for folder in folders_in(&bakes).filter(|folder| !used.contains(folder)) {
             fs::remove_dir_all(&folder).map_err(Error::io(&folder))?;
@@ -138,29 +141,26 @@ impl Shot {
     }
 
     fn layers_into_store(&self, options: &BakeOptions, context: &Context<'_>) -> Result<Bake, Error> {
-        let mistakes = self.check();
-        if !mistakes.is_empty() {
-            return Err(Mistakes(mistakes).into());
-        }
+        let input = self.open_checked().map_err(Mistakes)?;
+        let input_key = self.input_key(&input)?;
         let out = self.out(options);
         let bakes = bakes_folder(&out);
-        let opened = self.open_input_with_key()?;
-        let count = opened.clip.frame_count();
+        let count = input.frame_count();
         let frames = options.frames.unwrap_or(FrameRange { first: 0, last: count.saturating_sub(1) });
         if frames.last >= count {
             return Err(Error::NoSuchFrames { first: frames.first, last: frames.last, count });
         }
-        let plan = self.plan(&opened.clip, opened.key)?;
+        let plan = self.plan(&input, input_key)?;
         if options.fresh {
             for planned in &plan {
                 forget(&bakes, &planned.entry.name)?;
             }
         }
-        let needs = needs(&plan, &opened.clip, frames.last + 1);
-        let mut clip = opened.clip.clone();
+        let needs = needs(&plan, &input, &self.folder, frames.last + 1);
+        let mut clip = input.clone();
         let mut layers = Vec::new();
         for (index, (planned, need)) in plan.iter().zip(needs).enumerate() {
-            let target = Target { clip: clip.clone(), mesh: planned.mesh };
+            let target = Target { clip: clip.clone(), mesh: planned.mesh, folder: self.folder.clone() };
             let folder = bakes.join(&planned.folder);
             let job = layer::Job {
                 entry: planned.entry,
@@ -176,12 +176,12 @@ impl Shot {
             layers.push(record);
         }
         Ok(Bake {
-            input: input::cropped(&opened.clip, frames)?,
+            input: input::cropped(&input, frames)?,
             clip: input::cropped(&clip, frames)?,
             frames,
             layers,
             out,
-            input_key: opened.key,
+            input_key,
             files: Vec::new(),
             report: None,
         })
@@ -192,7 +192,7 @@ impl Shot {
         let mut below = input_key;
         let mut plan = Vec::new();
         for entry in self.layers.iter().filter(|entry| entry.is_active()) {
-            let mesh = entry.target(clip).map_err(|_| Mistakes(self.check_with(clip)))?.mesh;
+            let mesh = entry.target(clip, &self.folder).map_err(|_| Mistakes(self.check_with(clip)))?.mesh;
             let key = layer_key(entry, mesh, below);
             let folder = format!("{}-{}", file_name(&entry.name), key.short());
             // the strength is no part of the layer's own key: its result is stored whole and mixed when it is read
@@ -227,10 +227,10 @@ fn layer_key(entry: &LayerEntry, mesh: usize, below: Key) -> Key {
 }
 
 /// How many frames each layer must bake so that the highest has `wanted`: those below layers that look ahead need more.
-fn needs(plan: &[Planned<'_>], clip: &Clip, wanted: usize) -> Vec<usize> {
+fn needs(plan: &[Planned<'_>], clip: &Clip, folder: &Path, wanted: usize) -> Vec<usize> {
     let mut needs = vec![wanted; plan.len()];
     for i in (1..plan.len()).rev() {
-        let target = Target { clip: clip.clone(), mesh: plan[i].mesh };
+        let target = Target { clip: clip.clone(), mesh: plan[i].mesh, folder: folder.to_owned() };
         let ahead = plan[i].entry.layer.look_ahead(&target);
         needs[i - 1] = (needs[i] + ahead).min(clip.frame_count());
     }

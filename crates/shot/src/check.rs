@@ -22,10 +22,22 @@ pub fn check(path: impl AsRef<Path>, reader: &Reader) -> Result<Vec<Mistake>, Er
 impl Shot {
     /// Everything about this shot that does not fit its input. Opens the input.
     pub fn check(&self) -> Vec<Mistake> {
+        match self.open_checked() {
+            Ok(_) => Vec::new(),
+            Err(mistakes) => mistakes,
+        }
+    }
+
+    /// The input, if the shot fits it and its outputs can be written.
+    pub(crate) fn open_checked(&self) -> Result<Clip, Vec<Mistake>> {
         let mut mistakes = self.check_input_names();
+        let mut opened = None;
         if mistakes.is_empty() {
             match self.open_input() {
-                Ok(clip) => mistakes.extend(self.check_with(&clip)),
+                Ok(clip) => {
+                    mistakes.extend(self.check_with(&clip));
+                    opened = Some(clip);
+                }
                 Err(Error::Mistakes(Mistakes(more))) => mistakes.extend(more),
                 Err(error @ Error::NoSuchFrames { .. }) => {
                     mistakes.push(self.mistake("input.frames", error.to_string()));
@@ -34,7 +46,7 @@ impl Shot {
             }
         }
         mistakes.extend(self.check_outputs());
-        mistakes
+        opened.filter(|_| mistakes.is_empty()).ok_or(mistakes)
     }
 
     /// The same for an input that is open already.
@@ -42,7 +54,7 @@ impl Shot {
         let mut mistakes = Vec::new();
         for (index, entry) in self.layers.iter().enumerate().filter(|(_, entry)| entry.enabled) {
             let place = format!("layer[{index}]");
-            match entry.target(clip) {
+            match entry.target(clip, &self.folder) {
                 Ok(target) => mistakes.extend(entry.layer.check(&target).into_iter().map(|remark| {
                     let mistake = self.mistake(&format!("{place}.{}", remark.path), remark.message);
                     match remark.help {
@@ -127,7 +139,7 @@ pub(crate) enum NoTarget {
 
 impl LayerEntry {
     /// The mesh of the clip that the layer works on.
-    pub(crate) fn target(&self, clip: &Clip) -> Result<Target, NoTarget> {
+    pub(crate) fn target(&self, clip: &Clip, folder: &Path) -> Result<Target, NoTarget> {
         let mesh = match &self.mesh {
             Some(name) => clip.mesh_index(name).ok_or_else(|| NoTarget::Unknown(name.clone()))?,
             None => clip.meshes.iter().position(|mesh| self.layer.suits(mesh)).unwrap_or(0),
@@ -135,7 +147,7 @@ impl LayerEntry {
         if clip.meshes.is_empty() {
             return Err(NoTarget::NoMeshes);
         }
-        Ok(Target { clip: clip.clone(), mesh })
+        Ok(Target { clip: clip.clone(), mesh, folder: folder.to_owned() })
     }
 }
 

@@ -87,7 +87,9 @@ impl<'a> Conform<'a> {
             if !misspelt {
                 let about = properties[key]["description"].as_str().and_then(|text| text.lines().next());
                 let help = about.map(|about| format!("`{key}`: {about}"));
-                self.find(&node.span, format!("{} needs a `{key}`", name(path)), "missing here", help);
+                let article = if key.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+                let message = format!("{} needs {article} `{key}`", name(path));
+                self.find(&node.span, message, "missing here", help);
             }
         }
     }

@@ -115,6 +115,16 @@ pub enum Error {
         /// Frames that were asked for.
         of: usize,
     },
+    /// The bake was stopped by its user while outputs were being written.
+    #[error("stopped while writing {}", path.display())]
+    #[diagnostic(help("all frames are baked: run the same command again to write the files"))]
+    CancelledOutput {
+        /// The file that was not finished.
+        path: PathBuf,
+    },
+    /// A picture or film could not be made.
+    #[error(transparent)]
+    Render(#[from] render::Error),
     /// The threads could not be started.
     #[error("{threads} threads could not be started: {problem}")]
     Threads {

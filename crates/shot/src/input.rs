@@ -9,12 +9,6 @@ use crate::key::{Key, canonical};
 use crate::shot::{Input, Shot};
 use crate::{Error, FrameRange};
 
-/// The input as the lowest layer sees it.
-pub(crate) struct Opened {
-    pub(crate) clip: Clip,
-    pub(crate) key: Key,
-}
-
 impl Shot {
     /// Opens the input: the file or the sample, with the frames that the shot uses.
     pub fn open_input(&self) -> Result<Clip, Error> {
@@ -51,15 +45,13 @@ impl Shot {
         }
     }
 
-    pub(crate) fn open_input_with_key(&self) -> Result<Opened, Error> {
-        let clip = self.open_input()?;
-        let key = input_key(&self.input, &self.folder, &clip)?;
-        Ok(Opened { clip, key })
+    /// Equal keys promise equal input frames: what the shot says about the input, and every byte it is read from. The
+    /// version of this program is in it too, because readers get better.
+    pub(crate) fn input_key(&self, clip: &Clip) -> Result<Key, Error> {
+        input_key(&self.input, &self.folder, clip)
     }
 }
 
-/// Equal keys promise equal input frames: what the shot says about the input, and every byte it is read from. The
-/// version of this program is in it too, because readers get better.
 fn input_key(input: &Input, folder: &Path, clip: &Clip) -> Result<Key, Error> {
     let settings = canonical(&serde_json::to_value(input).unwrap_or_default());
     let mut parts: Vec<Vec<u8>> = vec![
@@ -85,23 +77,29 @@ fn input_key(input: &Input, folder: &Path, clip: &Clip) -> Result<Key, Error> {
 /// The hash of everything that a layer can see of a clip.
 fn content_key(clip: &Clip) -> Result<Key, Error> {
     let mut hasher = blake3::Hasher::new();
+    let mut add = |bytes: &[u8]| {
+        hasher.update(&(bytes.len() as u64).to_le_bytes());
+        hasher.update(bytes);
+    };
     for mesh in &clip.meshes {
-        hasher.update(
-            format!("{:?}", (&mesh.name, &mesh.vertex_points, &mesh.faces, &mesh.uvs, &mesh.skin)).as_bytes(),
-        );
-        hasher.update(bytemuck::cast_slice(&mesh.rest_points));
+        add(mesh.name.as_bytes());
+        add(bytemuck::cast_slice(&mesh.rest_points));
+        add(bytemuck::cast_slice(&mesh.vertex_points));
+        add(bytemuck::cast_slice(&mesh.uvs));
+        add(bytemuck::cast_slice(mesh.faces.corners()));
+        let sides: Vec<u32> = mesh.faces.iter().map(|face| face.len() as u32).collect();
+        add(bytemuck::cast_slice(&sides));
         for group in &mesh.groups {
-            hasher.update(group.name.as_bytes());
-            hasher.update(bytemuck::cast_slice(&group.weights));
+            add(group.name.as_bytes());
+            add(bytemuck::cast_slice(&group.weights));
         }
+        add(format!("{:?}", mesh.skin).as_bytes());
     }
-    hasher.update(format!("{:?}", clip.skeleton).as_bytes());
+    add(format!("{:?}", clip.skeleton).as_bytes());
     for index in 0..clip.frame_count() {
         let frame = clip.frame(index)?;
-        for points in &frame.points {
-            hasher.update(bytemuck::cast_slice(points));
-        }
-        hasher.update(format!("{:?}", frame.pose).as_bytes());
+        frame.points.iter().for_each(|points| add(bytemuck::cast_slice(points)));
+        add(format!("{:?}", frame.pose).as_bytes());
     }
     Ok(Key::of(&[hasher.finalize().as_bytes()]))
 }
@@ -165,7 +163,7 @@ fn sequence_of(path: &Path) -> Vec<PathBuf> {
 }
 
 /// The clip from the first to the last frame of a range.
-pub(crate) fn cropped(clip: &Clip, range: FrameRange) -> Result<Clip, Error> {
+pub fn cropped(clip: &Clip, range: FrameRange) -> Result<Clip, Error> {
     let count = clip.frame_count();
     if range.last >= count {
         return Err(Error::NoSuchFrames { first: range.first, last: range.last, count });
@@ -210,13 +208,17 @@ mod tests {
 
     #[test]
     fn a_sample_opens_and_its_key_depends_on_its_frames() {
-        let open = |text: &str| Shot::parse(text).unwrap().open_input_with_key().unwrap();
-        let whole = open("[input]\nsample = \"flag\"\n");
-        let part = open("[input]\nsample = \"flag\"\nframes = \"2-4\"\n");
-        assert_eq!(part.clip.frame_count(), 3);
-        assert_eq!(part.clip.frame(0).unwrap(), whole.clip.frame(2).unwrap());
-        assert!(part.clip.frame(3).is_err());
-        assert_ne!(whole.key, part.key);
-        assert_eq!(whole.key, open("[input]\nsample = \"flag\"\n").key);
+        let open = |text: &str| {
+            let shot = Shot::parse(text).unwrap();
+            let clip = shot.open_input().unwrap();
+            (shot.input_key(&clip).unwrap(), clip)
+        };
+        let (whole_key, whole) = open("[input]\nsample = \"flag\"\n");
+        let (part_key, part) = open("[input]\nsample = \"flag\"\nframes = \"2-4\"\n");
+        assert_eq!(part.frame_count(), 3);
+        assert_eq!(part.frame(0).unwrap(), whole.frame(2).unwrap());
+        assert!(part.frame(3).is_err());
+        assert_ne!(whole_key, part_key);
+        assert_eq!(whole_key, open("[input]\nsample = \"flag\"\n").0);
     }
 }

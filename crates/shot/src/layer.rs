@@ -3,15 +3,18 @@
 //! To add a layer, write one file in `layer/` with a settings type (serde, schemars and [`Settings`]), implement
 //! [`Layer`] for it and a [`Simulation`], and add one line to [`Registry::standard`](crate::Registry::standard).
 
+mod cloth;
 mod smooth;
 
 use std::fmt;
+use std::path::PathBuf;
 
 use clip::{Clip, Frame, Mesh};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+pub use cloth::Cloth;
 pub use smooth::Smooth;
 
 /// A layer's settings, complete: every dial is in it, its seed included, so that equal values on equal inputs give
@@ -70,6 +73,8 @@ pub struct Target {
     pub clip: Clip,
     /// Which mesh; always within the clip's meshes.
     pub mesh: usize,
+    /// Where relative paths in the layer's settings start: the shot file's folder.
+    pub folder: PathBuf,
 }
 
 impl Target {

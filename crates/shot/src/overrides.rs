@@ -3,7 +3,7 @@
 //! Because the text itself is changed (its comments and order kept), every check and every underlined line works for
 //! such values as for written ones, and the report shows the shot as it was baked.
 
-use toml_edit::{DocumentMut, Item, TableLike, Value};
+use toml_edit::{DocumentMut, InlineTable, Item, Table, TableLike, Value};
 
 use crate::Error;
 use crate::mistake::suggest;
@@ -95,7 +95,11 @@ fn descend<'a>(item: &'a mut Item, step: &str, place: &str) -> Result<&'a mut It
             return Err(("the shot has no layers".to_owned(), None));
         }
         if let Some(table) = item.as_table_like_mut() {
-            table.insert(step, Item::Value(Value::InlineTable(Default::default())));
+            let new = match place {
+                "" => Item::Table(Table::new()),
+                _ => Item::Value(Value::InlineTable(InlineTable::new())),
+            };
+            table.insert(step, new);
         }
     }
     item.get_mut(step).ok_or_else(|| (format!("`{place}` has no `{step}`"), None))

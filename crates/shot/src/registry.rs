@@ -2,7 +2,7 @@
 
 use schemars::generate::SchemaGenerator;
 
-use crate::layer::{Layer, Settings, Smooth};
+use crate::layer::{Cloth, Layer, Settings, Smooth};
 
 /// A kind of layer: its name, its settings' schema and how to read them.
 #[derive(Clone, Copy)]
@@ -50,7 +50,7 @@ pub struct Registry {
 impl Registry {
     /// The layers that come with followthrough.
     pub fn standard() -> Self {
-        Self { kinds: vec![Kind::of::<Smooth>()] }
+        Self { kinds: vec![Kind::of::<Cloth>(), Kind::of::<Smooth>()] }
     }
 
     /// One kind more (or another of the same name in its place).

@@ -95,11 +95,66 @@ pub struct Output {
     pub start_frame: Option<u32>,
     /// Whether to write report.html and report.json.
     pub report: bool,
+    /// How films and pictures look.
+    pub film: FilmLook,
+}
+
+/// How films (.webp) and pictures (.png) look.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct FilmLook {
+    /// Pixels across, of each clip that is shown.
+    #[schemars(range(min = 16, max = 4096))]
+    pub width: u32,
+    /// Pixels down.
+    #[schemars(range(min = 16, max = 4096))]
+    pub height: u32,
+    /// The side from which the scene is seen. Things face the front, +Z.
+    pub view: Side,
+    /// Whether the input is shown to the left of the result.
+    pub beside_input: bool,
+    /// Whether the mesh's edges are drawn.
+    pub wireframe: bool,
+}
+
+impl Default for FilmLook {
+    fn default() -> Self {
+        Self { width: 640, height: 480, view: Side::ThreeQuarter, beside_input: false, wireframe: false }
+    }
+}
+
+/// A side from which a scene is seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Side {
+    /// From the front, a little to the side and from above.
+    #[default]
+    ThreeQuarter,
+    /// From +Z.
+    Front,
+    /// From -Z.
+    Back,
+    /// From +X.
+    Side,
+    /// From above.
+    Top,
+}
+
+impl Side {
+    pub(crate) fn view(self) -> render::View {
+        match self {
+            Self::ThreeQuarter => render::View::ThreeQuarter,
+            Self::Front => render::View::Front,
+            Self::Back => render::View::Back,
+            Self::Side => render::View::Side,
+            Self::Top => render::View::Top,
+        }
+    }
 }
 
 impl Default for Output {
     fn default() -> Self {
-        Self { folder: None, files: None, start_frame: None, report: true }
+        Self { folder: None, files: None, start_frame: None, report: true, film: FilmLook::default() }
     }
 }
 

@@ -7,8 +7,8 @@ use std::time::Instant;
 use clip::{Frame, Frames};
 
 use super::LayerBake;
-use super::measure::Measure;
 use crate::layer::{Failure, Figures, FrameResult, Simulation, Target};
+use crate::measure::Measure;
 use crate::progress::{Context, Event};
 use crate::shot::LayerEntry;
 use crate::store::{Store, StoredFrame, StoredFrames};

@@ -137,23 +137,19 @@ impl Smoothing {
     /// What each frame of the window `from..=to` weighs in the mean at `index`, the reflections at the ends included.
     fn coefficients(&self, index: usize, from: usize, to: usize, last: usize) -> Vec<f64> {
         let mut coefficients = vec![0.0; to - from + 1];
-        for (k, &weight) in self.weights.iter().enumerate() {
-            match index.checked_sub(k) {
-                Some(frame) => coefficients[frame - from] += weight,
-                None => {
-                    coefficients[0] += 2.0 * weight;
-                    coefficients[(k - index).min(last)] -= weight;
-                }
+        let reach = self.weights.len() as i64 - 1;
+        let last = last as i64;
+        for k in -reach..=reach {
+            let mut weight = self.weights[k.unsigned_abs() as usize];
+            let mut frame = index as i64 + k;
+            // a window longer than the clip is reflected to and fro; with a single frame there is nothing else
+            while last > 0 && !(0..=last).contains(&frame) {
+                let end = if frame < 0 { 0 } else { last };
+                coefficients[end as usize - from] += 2.0 * weight;
+                weight = -weight;
+                frame = 2 * end - frame;
             }
-            if k == 0 {
-                continue;
-            }
-            if index + k <= last {
-                coefficients[index + k - from] += weight;
-            } else {
-                coefficients[last - from] += 2.0 * weight;
-                coefficients[(2 * last).saturating_sub(index + k) - from] -= weight;
-            }
+            coefficients[frame.clamp(0, last) as usize - from] += weight;
         }
         coefficients
     }
@@ -174,7 +170,7 @@ mod tests {
             pose: Vec::new(),
         });
         let frames = Arc::new(MemoryFrames::new(frames.collect()));
-        Target { clip: Clip::new("dot", 24.0, vec![mesh], None, frames), mesh: 0 }
+        Target { clip: Clip::new("dot", 24.0, vec![mesh], None, frames), mesh: 0, folder: "".into() }
     }
 
     fn smoothed(target: &Target, settings: &Smooth) -> Vec<f64> {

@@ -5,12 +5,12 @@ use clip::Mesh;
 use crate::layer::Figures;
 
 /// The edges of a mesh with their rest lengths.
-pub(super) struct Measure {
+pub(crate) struct Measure {
     edges: Vec<([u32; 2], f64)>,
 }
 
 impl Measure {
-    pub(super) fn new(mesh: &Mesh) -> Self {
+    pub(crate) fn new(mesh: &Mesh) -> Self {
         let count = mesh.point_count() as u32;
         let mut edges: Vec<[u32; 2]> = mesh
             .point_triangles()
@@ -27,7 +27,7 @@ impl Measure {
     }
 
     /// Adds distance and stretch, except where the layer has said them itself.
-    pub(super) fn add_to(&self, figures: &mut Figures, points: &[[f32; 3]], below: &[[f32; 3]]) {
+    pub(crate) fn add_to(&self, figures: &mut Figures, points: &[[f32; 3]], below: &[[f32; 3]]) {
         let has = |figures: &Figures, plot: &str| {
             figures.0.iter().any(|figure| figure.name.split('/').next() == Some(plot))
         };
@@ -48,6 +48,19 @@ impl Measure {
             figures.add("strain/mean", "%", 100.0 * sum / self.edges.len() as f64);
         }
     }
+
+    /// How much the edges at each point are stretched or pressed, the worst of them, in percent; NaN at points without edges.
+    pub(crate) fn worst_at_points(&self, points: &[[f32; 3]]) -> Vec<f32> {
+        let mut worst = vec![f32::NAN; points.len()];
+        for &([a, b], rest) in &self.edges {
+            let strain = 100.0 * (distance(points[a as usize], points[b as usize]) / rest - 1.0).abs();
+            for end in [a, b] {
+                // `max` takes the number where the other is NaN
+                worst[end as usize] = worst[end as usize].max(strain as f32);
+            }
+        }
+        worst
+    }
 }
 
 fn distance(a: [f32; 3], b: [f32; 3]) -> f64 {
@@ -65,6 +78,8 @@ mod tests {
         let mut figures = Figures::default();
         Measure::new(&mesh).add_to(&mut figures, &pulled, &mesh.rest_points);
         assert_eq!(figures.get("distance/max"), Some(0.5));
+        let worst = Measure::new(&mesh).worst_at_points(&pulled);
+        assert!((worst[0] - 50.0).abs() < 1e-3 && worst[2] > 20.0 && worst[2] < 50.0, "{worst:?}");
         assert!((figures.get("distance/mean").unwrap() - 0.5 / 3.0).abs() < 1e-12);
         assert!((figures.get("strain/max stretch").unwrap() - 50.0).abs() < 1e-9);
 

@@ -1,0 +1,167 @@
+//! Tiny layers that prove the pipeline: one with state, one that fails on demand.
+
+#![allow(dead_code)]
+
+use std::path::{Path, PathBuf};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use shot::{
+    BakeOptions, Failure, FrameResult, Layer, Reader, Registry, Remark, Settings, Shot, Simulation, Target,
+};
+
+/// Every point hangs on its input by a damped spring: second-order state that remembers the whole past.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Lag {
+    /// How many times a second a point swings.
+    #[serde(default = "default_frequency")]
+    #[schemars(extend("exclusiveMinimum" = 0.0))]
+    pub(crate) frequency: f64,
+    /// Where the points are held.
+    #[serde(default)]
+    pub(crate) follow: Follow,
+    /// The cloth it is like.
+    #[serde(default)]
+    pub(crate) material: Material,
+    /// Breaks at this frame, if given.
+    #[serde(default)]
+    pub(crate) break_at: Option<usize>,
+    /// Gives NaN at this frame, if given.
+    #[serde(default)]
+    pub(crate) nan_at: Option<usize>,
+}
+
+fn default_frequency() -> f64 {
+    2.0
+}
+
+/// Which points follow the input.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Follow {
+    /// The vertex group that stays on the input.
+    pub(crate) group: Option<String>,
+}
+
+/// What it is made of.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Material {
+    /// Thin and smooth.
+    Silk,
+    /// Everyday cloth.
+    #[default]
+    Cotton,
+    /// Stiff.
+    Denim,
+}
+
+impl Settings for Lag {
+    const KIND: &'static str = "lag";
+    const SUMMARY: &'static str = "points swing about their input";
+    const VERSION: u32 = 1;
+}
+
+impl Layer for Lag {
+    fn check(&self, input: &Target) -> Vec<Remark> {
+        let mesh = input.mesh();
+        let unknown = self.follow.group.iter().filter(|name| mesh.group(name).is_none());
+        let known = || mesh.groups.iter().map(|group| group.name.as_str());
+        unknown.map(|name| Remark::unknown("follow.group", "vertex group", name, known())).collect()
+    }
+
+    fn prepare(&self, input: &Target) -> Result<Box<dyn Simulation>, Failure> {
+        Ok(Box::new(Lagging { settings: self.clone(), input: input.clone(), x: Vec::new(), v: Vec::new() }))
+    }
+}
+
+struct Lagging {
+    settings: Lag,
+    input: Target,
+    x: Vec<f64>,
+    v: Vec<f64>,
+}
+
+impl Simulation for Lagging {
+    fn frame(&mut self, index: usize) -> Result<FrameResult, Failure> {
+        if self.settings.break_at == Some(index) {
+            return Err(Failure::new("the spring broke").with_help("lower `frequency`"));
+        }
+        let guide: Vec<f64> = self.input.points(index)?.iter().flatten().map(|x| f64::from(*x)).collect();
+        if index == 0 {
+            self.v = vec![0.0; guide.len()];
+            self.x = guide.clone();
+        }
+        let dt = 1.0 / self.input.clip.frame_rate_hz;
+        let omega = std::f64::consts::TAU * self.settings.frequency;
+        for i in 0..guide.len() {
+            // gravity makes a still input move
+            let gravity = if i % 3 == 1 { -9.81 } else { 0.0 };
+            let force = gravity - omega * omega * (self.x[i] - guide[i]) - 0.3 * omega * self.v[i];
+            self.v[i] += dt * force;
+            self.x[i] += dt * self.v[i];
+        }
+        let mut points: Vec<[f32; 3]> =
+            self.x.chunks_exact(3).map(|x| [x[0] as f32, x[1] as f32, x[2] as f32]).collect();
+        if self.settings.nan_at == Some(index) {
+            points[7][1] = f32::NAN;
+        }
+        let mut result = FrameResult::from(self.input.with_points(index, points)?);
+        let energy: f64 = self.v.iter().map(|v| 0.5 * v * v).sum();
+        result.figures.add("energy/kinetic", "J", energy);
+        result.figures.add("substeps", "", 1.0);
+        if index == 1 {
+            result.warnings.push("it begins to swing".into());
+        }
+        Ok(result)
+    }
+
+    fn checkpoint(&self) -> Vec<u8> {
+        self.x.iter().chain(&self.v).flat_map(|x| x.to_le_bytes()).collect()
+    }
+
+    fn restore(&mut self, checkpoint: &[u8]) -> Result<(), Failure> {
+        let all: Vec<f64> = checkpoint
+            .chunks_exact(8)
+            .map(|b| f64::from_le_bytes(b.try_into().expect("eight bytes")))
+            .collect();
+        let (x, v) = all.split_at(all.len() / 2);
+        (self.x, self.v) = (x.to_vec(), v.to_vec());
+        Ok(())
+    }
+
+    fn notes(&self) -> Vec<(String, String)> {
+        vec![("unknowns".into(), self.x.len().to_string())]
+    }
+}
+
+pub(crate) fn registry() -> Registry {
+    Registry::standard().with::<Lag>()
+}
+
+pub(crate) fn parse(text: &str) -> Shot {
+    match Reader::new(registry()).parse("test.toml", text, Path::new("")) {
+        Ok(shot) => shot,
+        Err(error) => panic!("{:?}", miette::Report::new(error)),
+    }
+}
+
+pub(crate) fn options(out: &Path) -> BakeOptions {
+    BakeOptions { out: Some(out.to_owned()), ..BakeOptions::default() }
+}
+
+/// Every frame file of every layer below a folder, with its bytes.
+pub(crate) fn frame_files(out: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut files = Vec::new();
+    for layer in std::fs::read_dir(out.join(".bake")).into_iter().flatten().flatten() {
+        for entry in std::fs::read_dir(layer.path()).into_iter().flatten().flatten() {
+            if entry.file_name().to_string_lossy().starts_with("frame-") {
+                let relative = entry.path().strip_prefix(out).expect("below").to_owned();
+                files.push((relative, std::fs::read(entry.path()).expect("readable")));
+            }
+        }
+    }
+    files.sort();
+    files
+}
