@@ -1,2 +1,25 @@
-//! Benchmarks.
-fn main() {}
+//! Benchmarks: each prints a table for people and ends with one line of JSON for machines.
+//!
+//! `cargo run --release -p benches -- NAME [--peers]`; `--peers` runs other programs on the same problems, side by side.
+
+#![allow(clippy::print_stdout, clippy::print_stderr)] // printing is what a benchmark does
+
+mod linear;
+mod peers;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let (name, options) = match arguments.split_first() {
+        Some((name, options)) => (name.as_str(), options),
+        None => ("", &[][..]),
+    };
+    match name {
+        "linear" => linear::run(options),
+        _ => {
+            eprintln!("usage: cargo run --release -p benches -- linear [--peers] [--large]");
+            ExitCode::from(2)
+        }
+    }
+}

@@ -89,8 +89,7 @@ fn dissect(graph: &Graph, names: Vec<u32>) -> Region {
     if n <= LEAF {
         return leaf(graph, &names);
     }
-    let tries = if n > 20_000 { 2 } else { 4 };
-    let division = separate(graph, tries);
+    let division = separate(graph);
     let part = |side: u8| -> Vec<u32> { (0..n as u32).filter(|&v| division[v as usize] == side).collect() };
     let (left, right, middle) = (part(LEFT), part(RIGHT), part(MIDDLE));
     // a graph without small separators (nearly complete, or a hub) is better left to minimum degree
@@ -122,5 +121,98 @@ fn minimum_degree(graph: &Graph) -> Vec<u32> {
     match amd::order(&mut order, &mut inverse, matrix, Default::default(), MemStack::new(&mut buffer)) {
         Ok(_) => order.into_iter().map(|v| v as u32).collect(),
         Err(_) => natural(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::Pattern;
+
+    fn graph(count: usize, stencils: &[Vec<u32>]) -> Graph {
+        let pattern = Pattern::from_stencils(count, stencils.iter().map(|s| s.as_slice()));
+        let all: Vec<u32> = (0..count as u32).collect();
+        Graph::of_points(&pattern, &all, &all)
+    }
+
+    /// Stencils of up to five points that lie near each other by number, now and then far away.
+    fn stencils() -> impl Strategy<Value = (usize, Vec<Vec<u32>>)> {
+        (1usize..600).prop_flat_map(|count| {
+            let near = (0..count as u32, prop::collection::vec(0u32..12, 1..5));
+            let stencil = near.prop_map(move |(first, steps)| {
+                let point = |step: &u32| (first + step * step) % count as u32;
+                std::iter::once(first).chain(steps.iter().map(point)).collect()
+            });
+            (Just(count), prop::collection::vec(stencil, 0..2 * count))
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+
+        #[test]
+        fn orders_are_permutations_with_rows_behind_their_support((count, stencils) in stencils(), far in 0u32..600) {
+            let graph = graph(count, &stencils);
+            let far = far % count as u32;
+            let supports: Vec<Vec<u32>> = stencils.iter().take(5).cloned().chain([vec![], vec![0, far]]).collect();
+            let order = order(&graph, &supports);
+            let mut position = vec![usize::MAX; count + supports.len()];
+            for (k, &node) in order.iter().enumerate() {
+                position[node as usize] = k;
+            }
+            prop_assert_eq!(order.len(), position.len());
+            prop_assert!(position.iter().all(|&p| p != usize::MAX));
+            for (r, support) in supports.iter().enumerate() {
+                prop_assert!(support.iter().all(|&p| position[p as usize] < position[count + r]));
+            }
+        }
+
+        #[test]
+        fn separators_separate((count, stencils) in stencils()) {
+            let graph = graph(count, &stencils);
+            let division = separate(&graph);
+            prop_assert_eq!(division.len(), count);
+            for v in 0..count {
+                for &u in graph.neighbours(v) {
+                    let sides = [division[v], division[u as usize]];
+                    prop_assert!(sides != [LEFT, RIGHT] && sides != [RIGHT, LEFT]);
+                }
+            }
+        }
+
+        #[test]
+        fn slots_are_found_for_pairs_that_share_a_stencil((count, stencils) in stencils(), i in 0u32..600, j in 0u32..600) {
+            let pattern = Pattern::from_stencils(count, stencils.iter().map(|s| s.as_slice()));
+            let together = |s: &Vec<u32>| s.contains(&i) && s.contains(&j);
+            let expected = (i == j && (i as usize) < count) || stencils.iter().any(together);
+            prop_assert_eq!(pattern.slot(i, j).is_some(), expected);
+            prop_assert_eq!(pattern.slot(i, j), pattern.slot(j, i));
+            if let Some(slot) = pattern.slot(i, j) {
+                prop_assert!(pattern.column(i.min(j) as usize).any(|found| found == (slot, i.max(j))));
+            }
+        }
+    }
+
+    #[test]
+    fn a_cube_is_divided_by_about_a_plane() {
+        let n = 14u32;
+        let index = |i, j, k| (i * n + j) * n + k;
+        let mut edges = Vec::new();
+        for i in 0..n {
+            for j in 0..n {
+                for k in 0..n {
+                    let at = index(i, j, k);
+                    edges.extend((i + 1 < n).then(|| vec![at, index(i + 1, j, k)]));
+                    edges.extend((j + 1 < n).then(|| vec![at, index(i, j + 1, k)]));
+                    edges.extend((k + 1 < n).then(|| vec![at, index(i, j, k + 1)]));
+                }
+            }
+        }
+        let division = separate(&graph((n * n * n) as usize, &edges));
+        let size = |side: u8| division.iter().filter(|&&s| s == side).count();
+        assert!(size(MIDDLE) <= 210, "a plane has 196 points, the separator {}", size(MIDDLE));
+        assert!(size(LEFT).min(size(RIGHT)) > 900, "{} and {}", size(LEFT), size(RIGHT));
     }
 }

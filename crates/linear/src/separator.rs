@@ -7,6 +7,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use rayon::prelude::*;
+
 use crate::graph::Graph;
 
 /// Which side of the separator a vertex is on.
@@ -14,31 +16,55 @@ pub(crate) const LEFT: u8 = 0;
 pub(crate) const RIGHT: u8 = 1;
 pub(crate) const MIDDLE: u8 = 2;
 
+/// From this many vertices down, the best of several tries is taken: larger graphs are divided once, after contraction.
+const MIDDLING: usize = 2000;
+const TRIES: u32 = 10;
 /// Contraction ends at this many vertices.
 const COARSEST: usize = 80;
 /// Regions grown on the coarsest graph, of which the best is kept.
-const SEEDS: u32 = 10;
+const SEEDS: u32 = 4;
 /// Largest share of the whole that one side may have.
-const LARGEST_SIDE: f64 = 0.58;
+const LARGEST_SIDE: f64 = 0.6;
 /// Passes of improvement at each level.
 const PASSES: usize = 8;
 
-/// Divides the graph: for every vertex LEFT, RIGHT or MIDDLE, no edge between LEFT and RIGHT. The best of `tries`.
-pub(crate) fn separate(graph: &Graph, tries: u32) -> Vec<u8> {
+/// Divides the graph: for every vertex LEFT, RIGHT or MIDDLE, no edge between LEFT and RIGHT.
+pub(crate) fn separate(graph: &Graph) -> Vec<u8> {
     let finest = Level {
         starts: graph.starts.iter().map(|&s| s as u32).collect(),
         neighbours: graph.neighbours.clone(),
         edge_weights: vec![1; graph.neighbours.len()],
         weights: vec![1; graph.count()],
     };
-    (0..tries.max(1))
-        .map(|k| {
-            let division = multilevel(&finest, 0x9e37_79b9 ^ k.wrapping_mul(0x85eb_ca6b));
-            (cost(&finest, &division), division)
-        })
-        .min_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, division)| division)
-        .unwrap_or_default()
+    divide(&finest, 0x9e37_79b9)
+}
+
+/// Contracts to a middling size, takes the best of several divisions there, and carries it back.
+fn divide(level: &Level, seed: u32) -> Vec<u8> {
+    if level.count() > MIDDLING {
+        let (coarse, map) = contract(level, seed);
+        if coarse.count() * 20 < level.count() * 19 {
+            return carry_back(level, &map, &divide(&coarse, next_seed(seed)));
+        }
+    }
+    let attempt = |k: u32| {
+        let division = multilevel(level, seed ^ k.wrapping_mul(0x85eb_ca6b));
+        (cost(level, &division), k, division)
+    };
+    // the number of the try decides between equals, whichever thread was first
+    let best = (0..TRIES).into_par_iter().map(attempt).min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    best.map(|(_, _, division)| division).unwrap_or_default()
+}
+
+/// A coarse division seen on the finer level, improved.
+fn carry_back(level: &Level, map: &[u32], coarse: &[u8]) -> Vec<u8> {
+    let mut division: Vec<u8> = map.iter().map(|&c| coarse[c as usize]).collect();
+    improve(level, &mut division);
+    division
+}
+
+fn next_seed(seed: u32) -> u32 {
+    seed.wrapping_mul(0x2c1b_3c6d).wrapping_add(1)
 }
 
 /// A graph with weights, at one level of contraction.
@@ -93,10 +119,7 @@ fn multilevel(level: &Level, seed: u32) -> Vec<u8> {
     if n > COARSEST {
         let (coarse, map) = contract(level, seed);
         if coarse.count() * 20 < n * 19 {
-            let coarse_division = multilevel(&coarse, seed.wrapping_mul(0x2c1b_3c6d).wrapping_add(1));
-            let mut division: Vec<u8> = map.iter().map(|&c| coarse_division[c as usize]).collect();
-            improve(level, &mut division);
-            return division;
+            return carry_back(level, &map, &multilevel(&coarse, next_seed(seed)));
         }
     }
     let mut random = Random(seed);

@@ -8,8 +8,10 @@ use std::ops::Range;
 use crate::elimination::Supernodes;
 use crate::graph::Graph;
 
-/// Operations below which a subtree is not worth a task of its own.
+/// A subtree is a task of its own from this many operations on, and from this share of the whole: siblings at work
+/// side by side each need space for their updates, so the tree is divided no further than keeps some dozen threads busy.
 const TASK_FLOPS: f64 = 1e6;
+const TASK_SHARE: f64 = 1.0 / 24.0;
 
 /// The plan of a multifrontal factorisation.
 pub(crate) struct Symbolic {
@@ -129,6 +131,9 @@ impl Symbolic {
             flops: 0.0,
             nonzeros: 0,
         };
+        let whole: f64 =
+            (0..count).map(|s| front_flops((starts[s + 1] - starts[s]) as usize, rows[s].len())).sum();
+        let task_flops = TASK_FLOPS.max(TASK_SHARE * whole);
         for s in 0..=count {
             let (first, end) =
                 if s < count { (starts[s], starts[s + 1]) } else { (starts[count], starts[count]) };
@@ -139,24 +144,38 @@ impl Symbolic {
                 add_runs(&rows[s], columns, &rows[parent], &mut plan.runs);
             }
             let below = rows.get(s).map_or(0, Vec::len);
-            plan.push_front(first as usize, (end - first) as usize, below, &children[s], run_start);
+            plan.push_front(
+                first as usize,
+                (end - first) as usize,
+                below,
+                &children[s],
+                run_start,
+                task_flops,
+            );
         }
         plan.place(blocks, &starts, &rows);
         plan
     }
 
     /// Appends a front whose children are all there.
-    fn push_front(&mut self, first: usize, columns: usize, rows: usize, children: &[u32], run_start: usize) {
+    fn push_front(
+        &mut self,
+        first: usize,
+        columns: usize,
+        rows: usize,
+        children: &[u32],
+        run_start: usize,
+        task_flops: f64,
+    ) {
         let children_start = self.children.len();
         self.children.extend_from_slice(children);
-        let (k, r) = (3.0 * columns as f64, 3.0 * rows as f64);
-        let mut flops = k * k * k / 3.0 + r * k * k + r * r * k;
+        let mut flops = front_flops(columns, rows);
         self.flops += flops;
         let mut heavy = 0;
         for &c in children {
             let child = &self.fronts[c as usize];
             flops += child.subtree_flops;
-            heavy += usize::from(child.subtree_flops > TASK_FLOPS);
+            heavy += usize::from(child.subtree_flops > task_flops);
         }
         let parallel = heavy > 1;
         let update = 9 * rows * rows;
@@ -235,6 +254,12 @@ impl Symbolic {
         }
         self.entries = placed.into_iter().map(|(_, entry)| entry).collect();
     }
+}
+
+/// Operations of a front with so many columns and rows below.
+fn front_flops(columns: usize, rows: usize) -> f64 {
+    let (k, r) = (3.0 * columns as f64, 3.0 * rows as f64);
+    k * k * k / 3.0 + r * k * k + r * r * k
 }
 
 /// Positions of the rows below each supernode's columns, ascending: from the graph and from its children.

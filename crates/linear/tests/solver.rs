@@ -277,7 +277,7 @@ fn a_kept_factor_serves_until_the_matrix_has_moved_away() {
     for _ in 0..30 {
         for i in 0..case.pattern.count() as u32 {
             // every point drifts by its own amount
-            matrix.add(i, i, 0.003 * (1.0 + random.next()) * Mat3::IDENTITY);
+            matrix.add(i, i, 0.0005 * (1.0 + random.next()) * Mat3::IDENTITY);
         }
         let mut x = case.x.clone();
         let mut multipliers = vec![Vec3::ZERO; case.rows.len()];
