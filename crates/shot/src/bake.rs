@@ -193,7 +193,7 @@ impl Shot {
         let mut plan = Vec::new();
         for entry in self.layers.iter().filter(|entry| entry.is_active()) {
             let mesh = entry.target(clip, &self.folder).map_err(|_| Mistakes(self.check_with(clip)))?.mesh;
-            let key = layer_key(entry, mesh, below);
+            let key = layer_key(entry, mesh, below, &self.folder)?;
             let folder = format!("{}-{}", file_name(&entry.name), key.short());
             // the strength is no part of the layer's own key: its result is stored whole and mixed when it is read
             below = match entry.strength {
@@ -213,17 +213,21 @@ struct Planned<'a> {
     folder: String,
 }
 
-fn layer_key(entry: &LayerEntry, mesh: usize, below: Key) -> Key {
-    let version = entry.version.to_le_bytes();
-    let settings = canonical(&entry.settings);
-    Key::of(&[
+fn layer_key(entry: &LayerEntry, mesh: usize, below: Key, folder: &Path) -> Result<Key, Error> {
+    let (version, settings) = (entry.version.to_le_bytes(), canonical(&entry.settings));
+    let mesh = (mesh as u64).to_le_bytes();
+    let files: Vec<Key> =
+        entry.layer.files().iter().map(|file| Key::of_file(&folder.join(file))).collect::<Result<_, _>>()?;
+    let mut parts: Vec<&[u8]> = vec![
         b"followthrough layer",
         entry.kind.as_bytes(),
         &version,
         settings.as_bytes(),
-        &(mesh as u64).to_le_bytes(),
+        &mesh,
         below.bytes(),
-    ])
+    ];
+    parts.extend(files.iter().map(Key::bytes));
+    Ok(Key::of(&parts))
 }
 
 /// How many frames each layer must bake so that the highest has `wanted`: those below layers that look ahead need more.

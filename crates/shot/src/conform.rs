@@ -123,19 +123,15 @@ impl<'a> Conform<'a> {
     }
 
     fn bounds(&mut self, node: &Node, number: f64, path: &str, schema: &'a Json) {
-        let checks: [(&str, &str, fn(f64, f64) -> bool); 4] = [
-            ("minimum", "at least", |x, bound| x >= bound),
-            ("exclusiveMinimum", "greater than", |x, bound| x > bound),
-            ("maximum", "at most", |x, bound| x <= bound),
-            ("exclusiveMaximum", "less than", |x, bound| x < bound),
+        let bound = |key: &str| schema[key].as_f64();
+        let broken = [
+            bound("minimum").filter(|&bound| number < bound).map(|bound| ("at least", bound)),
+            bound("exclusiveMinimum").filter(|&bound| number <= bound).map(|bound| ("greater than", bound)),
+            bound("maximum").filter(|&bound| number > bound).map(|bound| ("at most", bound)),
+            bound("exclusiveMaximum").filter(|&bound| number >= bound).map(|bound| ("less than", bound)),
         ];
-        for (key, words, holds) in checks {
-            if let Some(bound) = schema[key].as_f64()
-                && !holds(number, bound)
-            {
-                let message = format!("{} must be {words} {bound}", name(path));
-                self.find(&node.span, message, "out of range", None);
-            }
+        for (words, bound) in broken.into_iter().flatten() {
+            self.find(&node.span, format!("{} must be {words} {bound}", name(path)), "out of range", None);
         }
     }
 
@@ -310,7 +306,7 @@ fn allows_type(schema: &Json, node: &Node) -> bool {
         Value::Array(_) => *name == "array",
         Value::Table(_) => *name == "object",
     };
-    types.is_empty() || types.iter().any(|name| fits(name))
+    types.is_empty() || types.iter().any(fits)
 }
 
 fn type_names(schema: &Json) -> Vec<String> {

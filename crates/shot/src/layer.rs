@@ -35,6 +35,11 @@ pub trait Layer: Send + Sync {
         0
     }
 
+    /// Files beside the shot that the layer reads, relative to its folder. Their bytes are part of the layer's key.
+    fn files(&self) -> Vec<PathBuf> {
+        Vec::new()
+    }
+
     /// All precomputation: after this, frames can be asked for.
     fn prepare(&self, input: &Target) -> Result<Box<dyn Simulation>, Failure>;
 }

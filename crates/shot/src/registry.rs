@@ -53,6 +53,11 @@ impl Registry {
         Self { kinds: vec![Kind::of::<Cloth>(), Kind::of::<Smooth>()] }
     }
 
+    /// No layers at all, to begin a list of your own with.
+    pub fn empty() -> Self {
+        Self { kinds: Vec::new() }
+    }
+
     /// One kind more (or another of the same name in its place).
     #[must_use]
     pub fn with<S: Settings>(mut self) -> Self {

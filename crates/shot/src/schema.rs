@@ -87,6 +87,7 @@ pub fn schema_of(registry: &Registry) -> Json {
         "definitions": generator.take_definitions(true),
     });
     close(&mut schema);
+    explain(&mut schema);
     schema
 }
 
@@ -104,6 +105,23 @@ fn add_common(layer: &mut Json, common: &Json) {
     let mut required = layer["required"].as_array().cloned().unwrap_or_default();
     required.push("kind".into());
     layer["required"] = required.into();
+}
+
+/// schemars explains a variant such as `{ group = "…" }` at its table; editors look at the key in it.
+fn explain(schema: &mut Json) {
+    if let Some(about) = schema["description"].as_str().map(str::to_owned)
+        && let Some(properties) = schema["properties"].as_object_mut()
+        && properties.len() == 1
+    {
+        for property in properties.values_mut().filter_map(Json::as_object_mut) {
+            property.entry("description").or_insert_with(|| about.clone().into());
+        }
+    }
+    match schema {
+        Json::Object(map) => map.values_mut().for_each(explain),
+        Json::Array(items) => items.iter_mut().for_each(explain),
+        _ => {}
+    }
 }
 
 /// Tables allow the keys that are listed and no others; said in the schema, so that editors agree with us.

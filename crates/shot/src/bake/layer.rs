@@ -132,7 +132,7 @@ impl Job<'_> {
         let below = self.target.clip.frame(index)?;
         self.check(index, &result.frame, &below)?;
         let mesh = self.target.mesh;
-        measure.add_to(&mut result.figures, &result.frame.points[mesh], &below.points[mesh]);
+        measure.add_to(&mut result.figures, &mut result.frame, &below, mesh);
         let stored = StoredFrame {
             figures: result.figures,
             warnings: result.warnings,

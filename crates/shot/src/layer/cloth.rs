@@ -3,6 +3,7 @@
 //! The physics is the shell crate's, the time stepping the engine's; this file reads the dials, turns frames into a guide and
 //! states into frames.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use clip::{Mesh, Selector};
@@ -172,6 +173,12 @@ impl Layer for Cloth {
         1
     }
 
+    fn files(&self) -> Vec<PathBuf> {
+        let mut files = Vec::new();
+        self.follow.iter().for_each(|follow| add_files(follow, &mut files));
+        files
+    }
+
     fn prepare(&self, input: &Target) -> Result<Box<dyn Simulation>, Failure> {
         Ok(Box::new(Fabric::new(self, input)?))
     }
@@ -210,6 +217,16 @@ impl Cloth {
 
 fn weights(selector: &Selector, input: &Target) -> Result<Vec<f32>, clip::Error> {
     selector.weights(&input.clip, input.mesh, &input.folder)
+}
+
+/// The files that a selector reads its weights from.
+fn add_files(selector: &Selector, files: &mut Vec<PathBuf>) {
+    match selector {
+        Selector::File(path) => files.push(path.clone()),
+        Selector::Any(selectors) => selectors.iter().for_each(|selector| add_files(selector, files)),
+        Selector::Not(selector) => add_files(selector, files),
+        _ => {}
+    }
 }
 
 /// A cloth in motion.

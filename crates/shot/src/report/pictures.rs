@@ -1,11 +1,10 @@
 //! Before, after and strain: a row of three pictures for a few frames.
 
-use clip::{Clip, Frame};
+use clip::{Clip, Frame, StrainMeter};
 use render::{Camera, Ground, Look, Painter, Picture, Scalars};
 
 use crate::Error;
 use crate::bake::Bake;
-use crate::measure::Measure;
 use crate::shot::Shot;
 
 /// The pictures of one frame.
@@ -65,22 +64,15 @@ pub(super) fn rows(
 
 /// The strain of the meshes that layers worked on, with one range of colours for all frames.
 fn strains(bake: &Bake, shown: &[(Frame, Frame)]) -> Vec<Scalars> {
+    let meter = StrainMeter::new(&bake.clip);
     let worked_on = |mesh: usize| bake.layers.iter().any(|layer| layer.mesh == mesh);
-    let measures: Vec<Option<Measure>> = bake
-        .clip
-        .meshes
-        .iter()
-        .enumerate()
-        .map(|(i, mesh)| worked_on(i).then(|| Measure::new(mesh)))
-        .collect();
+    let in_percent = |(mesh, strains): (usize, Vec<f32>)| -> Vec<f32> {
+        // a mesh without numbers is grey
+        strains.iter().filter(|_| worked_on(mesh)).map(|strain| 100.0 * strain.abs()).collect()
+    };
     let values: Vec<Vec<Vec<f32>>> = shown
         .iter()
-        .map(|(_, after)| {
-            let per_mesh = measures.iter().zip(&after.points);
-            per_mesh
-                .map(|(measure, points)| measure.as_ref().map_or(Vec::new(), |m| m.worst_at_points(points)))
-                .collect()
-        })
+        .map(|(_, after)| meter.at_points(after).into_iter().enumerate().map(in_percent).collect())
         .collect();
     let mut all: Vec<f32> =
         values.iter().flatten().flatten().copied().filter(|value| value.is_finite()).collect();

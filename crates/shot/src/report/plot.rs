@@ -170,10 +170,10 @@ impl Scale {
         if low > high {
             (low, high) = (0.0, 1.0);
         }
-        if low > 0.0 && low < 0.7 * high {
+        if low > 0.0 && low < 0.95 * high {
             low = 0.0;
         }
-        if high < 0.0 && high > 0.7 * low {
+        if high < 0.0 && high > 0.95 * low {
             high = 0.0;
         }
         // smaller than anything that is ever measured: zero

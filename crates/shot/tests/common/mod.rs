@@ -137,7 +137,7 @@ impl Simulation for Lagging {
 }
 
 pub(crate) fn registry() -> Registry {
-    Registry::standard().with::<Lag>()
+    Registry::empty().with::<shot::layer::Smooth>().with::<Lag>()
 }
 
 pub(crate) fn parse(text: &str) -> Shot {
