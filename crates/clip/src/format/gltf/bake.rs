@@ -1,13 +1,16 @@
 //! A deforming mesh as morph targets: one target per distinct frame, its displacement from the rest shape.
 //!
 //! At each frame's time one target has weight one, and weights are linear between frames: playback between frames
-//! moves points on straight lines, as film interpolation does. Measured against the alternatives: `docs/formats.md`.
+//! moves points on straight lines. A frame that repeats the one before or the rest shape costs nothing; a frame in
+//! which few points move is stored sparsely. 25,000 points and 120 frames take 36.9 MB, 73.1 MB with normals: three.js
+//! does not compute normals of morphed meshes, so a flag without them is lit as if it hung still. Weights are bytes:
+//! 14 kB for 120 frames, and 0.2 MB for 1,000 frames in runs of 200, where floats in one run would take 4 MB.
 
 use std::ops::Range;
 
 use serde_json::{Value, json};
 
-use super::sink::{Sink, Use, float_bytes, min_max};
+use super::sink::Sink;
 use crate::{Mesh, Result};
 
 /// The targets of one mesh, growing frame by frame.
@@ -116,7 +119,7 @@ impl<'a> MeshBake<'a> {
         Ok(())
     }
 
-    /// Writes displacements in the smallest of three ways: not at all, those that are not zero, all of them.
+    /// Writes displacements, or nothing when there are none.
     fn displacement(
         &mut self,
         deltas: &[[f32; 3]],
@@ -128,32 +131,7 @@ impl<'a> MeshBake<'a> {
         if moved == 0 {
             return Ok(self.zero(run, sink));
         }
-        let index_size = if deltas.len() <= usize::from(u16::MAX) { 2 } else { 4 };
-        if moved * (12 + index_size) >= deltas.len() * 12 {
-            return sink.column(deltas, bounds);
-        }
-        let mut indices = Vec::with_capacity(moved * index_size);
-        let mut values = Vec::with_capacity(moved);
-        for (index, delta) in deltas.iter().enumerate().filter(|(_, delta)| **delta != [0.0; 3]) {
-            indices.extend_from_slice(&(index as u32).to_le_bytes()[..index_size]);
-            values.push(*delta);
-        }
-        let indices = sink.view(&indices, None, Use::Other)?;
-        let value_view = sink.view(&float_bytes(values.as_flattened()), None, Use::Other)?;
-        let mut accessor = json!({
-            "componentType": 5126, "count": deltas.len(), "type": "VEC3",
-            "sparse": {
-                "count": moved,
-                "indices": { "bufferView": indices, "componentType": if index_size == 2 { 5123 } else { 5125 } },
-                "values": { "bufferView": value_view },
-            },
-        });
-        if bounds {
-            let (min, max) = min_max(deltas);
-            accessor["min"] = json!(min);
-            accessor["max"] = json!(max);
-        }
-        Ok(sink.accessor(accessor))
+        sink.sparse_column(deltas, bounds)
     }
 
     fn zero(&mut self, run: usize, sink: &mut Sink) -> usize {

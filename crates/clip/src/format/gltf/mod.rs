@@ -24,6 +24,7 @@ mod shape;
 mod sink;
 mod track;
 mod write;
+mod write_skeleton;
 
 use std::path::Path;
 

@@ -94,6 +94,41 @@ impl Sink {
         Ok(self.accessor(accessor))
     }
 
+    /// A column of vertex data of which only what is not zero is stored, where that is smaller.
+    pub(super) fn sparse_column<const N: usize>(
+        &mut self,
+        values: &[[f32; N]],
+        bounds: bool,
+    ) -> Result<usize> {
+        let count = values.iter().filter(|value| **value != [0.0; N]).count();
+        let index_size = if values.len() <= usize::from(u16::MAX) { 2 } else { 4 };
+        if count == 0 || count * (4 * N + index_size) >= values.len() * 4 * N {
+            return self.column(values, bounds);
+        }
+        let mut indices = Vec::with_capacity(count * index_size);
+        let mut stored = Vec::with_capacity(count);
+        for (index, value) in values.iter().enumerate().filter(|(_, value)| **value != [0.0; N]) {
+            indices.extend_from_slice(&(index as u32).to_le_bytes()[..index_size]);
+            stored.push(*value);
+        }
+        let indices = self.view(&indices, None, Use::Other)?;
+        let stored = self.view(&float_bytes(stored.as_flattened()), None, Use::Other)?;
+        let mut accessor = json!({
+            "componentType": 5126, "count": values.len(), "type": kind(N),
+            "sparse": {
+                "count": count,
+                "indices": { "bufferView": indices, "componentType": if index_size == 2 { 5123 } else { 5125 } },
+                "values": { "bufferView": stored },
+            },
+        });
+        if bounds {
+            let (min, max) = min_max(values);
+            accessor["min"] = json!(min.as_slice());
+            accessor["max"] = json!(max.as_slice());
+        }
+        Ok(self.accessor(accessor))
+    }
+
     /// Key times or key values of an animation; returns the accessor.
     pub(super) fn keys<const N: usize>(&mut self, values: &[[f32; N]]) -> Result<usize> {
         let view = self.view(&float_bytes(values.as_flattened()), None, Use::Other)?;
@@ -192,14 +227,14 @@ fn kind(width: usize) -> &'static str {
 }
 
 /// Floats as little-endian bytes; no copy where the machine is little-endian.
-pub(super) fn float_bytes(values: &[f32]) -> std::borrow::Cow<'_, [u8]> {
+fn float_bytes(values: &[f32]) -> std::borrow::Cow<'_, [u8]> {
     match cfg!(target_endian = "little") {
         true => bytemuck::cast_slice(values).into(),
         false => values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<u8>>().into(),
     }
 }
 
-pub(super) fn min_max<const N: usize>(values: &[[f32; N]]) -> ([f32; N], [f32; N]) {
+fn min_max<const N: usize>(values: &[[f32; N]]) -> ([f32; N], [f32; N]) {
     let start = values.first().copied().unwrap_or([0.0; N]);
     values.iter().fold((start, start), |(mut min, mut max), value| {
         for i in 0..N {

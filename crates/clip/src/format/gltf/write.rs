@@ -16,7 +16,7 @@ use super::scene::SEGMENTS;
 use super::sink::{Sink, Use};
 use crate::format::mtl::check_materials;
 use crate::format::{WriteOptions, Written};
-use crate::{Clip, Error, Frame, Mesh, Result, Transform};
+use crate::{Clip, Error, Frame, Mesh, Result};
 
 /// Morph targets of one mesh: what the smallest vertex uniform space of WebGL 2 holds beside the other uniforms.
 const MOST_TARGETS: usize = 200;
@@ -77,24 +77,24 @@ pub(in crate::format) fn write(path: &Path, clip: &Clip, options: &WriteOptions)
 }
 
 /// When the frames are.
-struct Times {
+pub(super) struct Times {
     first: u32,
     frame_rate_hz: f64,
 }
 
 impl Times {
-    fn of(&self, frame: usize) -> [f32; 1] {
+    pub(super) fn of(&self, frame: usize) -> [f32; 1] {
         [((f64::from(self.first) + frame as f64) / self.frame_rate_hz) as f32]
     }
 }
 
 /// The parts of the JSON that grow as the clip is written.
 #[derive(Default)]
-struct Document {
-    nodes: Vec<Value>,
-    roots: Vec<usize>,
+pub(super) struct Document {
+    pub(super) nodes: Vec<Value>,
+    pub(super) roots: Vec<usize>,
     meshes: Vec<Value>,
-    skins: Vec<Value>,
+    pub(super) skins: Vec<Value>,
     channels: Vec<Value>,
     samplers: Vec<Value>,
 }
@@ -224,114 +224,19 @@ impl Document {
         Ok(())
     }
 
-    fn add_skeleton(
-        &mut self,
-        clip: &Clip,
-        poses: &[Vec<Transform>],
-        times: &Times,
-        keep_length: bool,
-        sink: &mut Sink,
-    ) -> Result<()> {
-        let Some(skeleton) = &clip.skeleton else { return Ok(()) };
-        let first_node = self.nodes.len();
-        let mut children = vec![Vec::new(); skeleton.joints.len()];
-        for (index, joint) in skeleton.joints.iter().enumerate() {
-            match joint.parent {
-                Some(parent) => children[parent].push(first_node + index),
-                None => self.roots.push(first_node + index),
-            }
-        }
-        for (joint, children) in skeleton.joints.iter().zip(children) {
-            let Transform { translation, rotation, scale } = joint.rest;
-            let mut node = json!({
-                "name": joint.name,
-                "translation": translation.to_array(), "rotation": rotation.to_array(), "scale": scale.to_array(),
-            });
-            if !children.is_empty() {
-                node["children"] = json!(children);
-            }
-            self.push_node(node);
-        }
-        self.add_joint_tracks(poses, first_node, &skeleton.rest_pose(), times, keep_length, sink)?;
-        self.add_skins(clip, first_node, sink)
-    }
-
-    /// Tracks of the joints that leave their rest.
-    fn add_joint_tracks(
-        &mut self,
-        poses: &[Vec<Transform>],
-        first_node: usize,
-        rest: &[Transform],
-        times: &Times,
-        keep_length: bool,
-        sink: &mut Sink,
-    ) -> Result<()> {
-        let input: Vec<[f32; 1]> = (0..poses.len()).map(|frame| times.of(frame)).collect();
-        let mut input_accessor = None;
-        for (joint, rest) in rest.iter().enumerate() {
-            let node = first_node + joint;
-            let track = || poses.iter().map(|pose| pose[joint]);
-            let forced = keep_length && joint == 0;
-            let mut add = |path: &str, output: &dyn Fn(&mut Sink) -> Result<usize>, sink: &mut Sink| {
-                let input = match input_accessor {
-                    Some(input) => input,
-                    None => *input_accessor.insert(sink.keys(&input)?),
-                };
-                let output = output(sink)?;
-                self.push_channel(node, path, input, output, "LINEAR");
-                Ok::<(), Error>(())
-            };
-            if forced || track().any(|t| t.translation != rest.translation) {
-                let values: Vec<[f32; 3]> = track().map(|t| t.translation.to_array()).collect();
-                add("translation", &|sink| sink.keys(&values), sink)?;
-            }
-            if track().any(|t| t.rotation != rest.rotation) {
-                let values: Vec<[f32; 4]> = track().map(|t| t.rotation.normalize().to_array()).collect();
-                add("rotation", &|sink| sink.keys(&values), sink)?;
-            }
-            if track().any(|t| t.scale != rest.scale) {
-                let values: Vec<[f32; 3]> = track().map(|t| t.scale.to_array()).collect();
-                add("scale", &|sink| sink.keys(&values), sink)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// One skin per tree of joints, which is how other programs know that these nodes are bones.
-    fn add_skins(&mut self, clip: &Clip, first_node: usize, sink: &mut Sink) -> Result<()> {
-        let Some(skeleton) = &clip.skeleton else { return Ok(()) };
-        let worlds = skeleton.world_from_joints(&skeleton.rest_pose());
-        let mut root_of: Vec<usize> = Vec::with_capacity(worlds.len());
-        for (index, joint) in skeleton.joints.iter().enumerate() {
-            root_of.push(joint.parent.map_or(index, |parent| root_of[parent]));
-        }
-        for root in (0..worlds.len()).filter(|&joint| root_of[joint] == joint) {
-            let joints: Vec<usize> = (0..worlds.len()).filter(|&joint| root_of[joint] == root).collect();
-            let inverse = |&joint: &usize| {
-                let mut columns = worlds[joint].inverse().to_cols_array();
-                // the last row is exactly that of an affine matrix, whatever rounding says
-                [columns[3], columns[7], columns[11], columns[15]] = [0.0, 0.0, 0.0, 1.0];
-                if columns.iter().all(|value| value.is_finite()) {
-                    columns
-                } else {
-                    glam::Mat4::IDENTITY.to_cols_array()
-                }
-            };
-            let matrices = sink.keys(&joints.iter().map(inverse).collect::<Vec<[f32; 16]>>())?;
-            let nodes: Vec<usize> = joints.iter().map(|joint| first_node + joint).collect();
-            self.skins.push(
-                json!({ "joints": nodes, "inverseBindMatrices": matrices, "skeleton": first_node + root }),
-            );
-        }
-        Ok(())
-    }
-
-    fn push_node(&mut self, node: Value) -> usize {
+    pub(super) fn push_node(&mut self, node: Value) -> usize {
         self.nodes.push(node);
         self.nodes.len() - 1
     }
 
-    fn push_channel(&mut self, node: usize, path: &str, input: usize, output: usize, interpolation: &str) {
+    pub(super) fn push_channel(
+        &mut self,
+        node: usize,
+        path: &str,
+        input: usize,
+        output: usize,
+        interpolation: &str,
+    ) {
         self.channels
             .push(json!({ "sampler": self.samplers.len(), "target": { "node": node, "path": path } }));
         self.samplers.push(json!({ "input": input, "output": output, "interpolation": interpolation }));
@@ -455,7 +360,7 @@ fn extra_columns(
             continue;
         }
         let weights: Vec<[f32; 1]> = points.iter().map(|&point| [group.weights[point as usize]]).collect();
-        columns.insert(format!("_{}", group.name), json!(sink.column(&weights, false)?));
+        columns.insert(format!("_{}", group.name), json!(sink.sparse_column(&weights, false)?));
     }
     Ok(columns)
 }
