@@ -4,7 +4,7 @@
 //! touch is decided by exact predicates, and nothing here is shared with what keeps surfaces apart during a bake.
 
 use crate::Error;
-use crate::crossing::{Point, cross};
+use crate::crossing::{Point, Triangle, cross};
 
 /// A surface as the audit sees it.
 #[derive(Clone, Copy, Debug)]
@@ -74,7 +74,7 @@ pub fn audit<T: Copy + Into<f64>>(surfaces: &[Audited<T>]) -> Result<Vec<Crossin
 
 /// A triangle with all that its tests ask for.
 struct Face {
-    corners: [Point; 3],
+    triangle: Triangle,
     vertices: [u32; 3],
     name: (u32, u32),
     is_obstacle: bool,
@@ -100,7 +100,7 @@ fn faces<T: Copy + Into<f64>>(surfaces: &[Audited<T>]) -> Result<Vec<Face>, Erro
             }
             let bounds = corners.iter().fold(Extent::EMPTY, |b, p| b.union(&Extent { min: *p, max: *p }));
             faces.push(Face {
-                corners,
+                triangle: Triangle::new(corners),
                 vertices,
                 name: (s as u32, t as u32),
                 is_obstacle: surface.is_obstacle,
@@ -128,7 +128,8 @@ fn compare(faces: &[Face], order: &[u32], a: &Node, b: &Node, within: bool, cros
             let same_surface = first.name.0 == second.name.0;
             let same_point = |i: usize, j: usize| {
                 same_surface
-                    && (first.vertices[i] == second.vertices[j] || first.corners[i] == second.corners[j])
+                    && (first.vertices[i] == second.vertices[j]
+                        || first.triangle.corners[i] == second.triangle.corners[j])
             };
             if crosses(first, second, same_surface, same_point) {
                 let (low, high) = (first.name.min(second.name), first.name.max(second.name));
@@ -149,7 +150,7 @@ fn crosses(
         // Listed twice is harmless; two different triangles pressed into one another are not.
         return !(same_surface && (0..3).all(|i| second.vertices.contains(&first.vertices[i])));
     }
-    cross(&first.corners, &second.corners, same_point)
+    cross(&first.triangle, &second.triangle, same_point)
 }
 
 /// A closed box.
@@ -250,7 +251,7 @@ mod tests {
         let mut expected = Vec::new();
         for i in 0..a.1.len() {
             for j in 0..b.1.len() {
-                if cross(&wide(&a, i), &wide(&b, j), |_, _| false) {
+                if cross(&Triangle::new(wide(&a, i)), &Triangle::new(wide(&b, j)), |_, _| false) {
                     expected.push(Crossing { first: (0, i as u32), second: (1, j as u32) });
                 }
             }

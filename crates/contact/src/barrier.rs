@@ -172,18 +172,6 @@ impl Element<4> for Barrier {
         }
         block
     }
-
-    /// ψ″ alone: what resists a change of distance, and rigid motion changes none.
-    fn material_hessian(&self, x: &[Vec3; 4]) -> Block<4> {
-        let nearest = closest(self.kind, x);
-        let (_, _, curvature) = self.profile(nearest.distance);
-        let mut block = Block::ZERO;
-        if let Some(normal) = nearest.normal() {
-            let m = self.mollifier(x).map_or(1.0, |m| m.value);
-            block.add_outer(&nearest.weights.map(|w| w * normal), m * curvature);
-        }
-        block
-    }
 }
 
 /// Adds `scale` (abᵀ + baᵀ).

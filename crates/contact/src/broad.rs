@@ -39,9 +39,9 @@ impl BroadPhase {
             if points.len() != surfaces.point_count() {
                 return Err(Error::Sizes { what, expected: surfaces.point_count(), got: points.len() });
             }
-            if let Some(&v) = surfaces.vertices().iter().find(|&&v| !points[v as usize].is_finite()) {
-                let surface = surfaces.surface_of(v);
-                let point = v as usize - surfaces.points_of(surface).start;
+            if let Some(point) = points.iter().position(|p| !p.is_finite()) {
+                let surface = surfaces.surface_of(point as u32);
+                let point = point - surfaces.points_of(surface).start;
                 return Err(Error::NotFinite { surface: surfaces.surfaces()[surface].name.clone(), point });
             }
         }

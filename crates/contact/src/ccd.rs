@@ -306,6 +306,20 @@ mod tests {
         }
     }
 
+    /// Grids are full of parallel edges: together they may go anywhere.
+    #[test]
+    fn parallel_edges_that_move_together_are_free() {
+        let mut random = Random::new(14);
+        for _ in 0..2000 {
+            let (a, u, r) = (random.vec3(), 0.01 * random.vec3(), 0.01 * random.vec3());
+            let start = [a, a + u, a + r, (a + r) + u];
+            let (drift, turn) = (random.vec3(), 1e-3 * random.vec3());
+            let end = start.map(|p| p + drift + turn.cross(p - a));
+            let impact = travel(Kind::EdgeEdge, &start, &end, 1e-6);
+            assert_eq!(impact.time, 1.0, "{start:?} {end:?}");
+        }
+    }
+
     #[test]
     fn thin_and_fast() {
         // A bullet: a kilometre in a step through a millimetre triangle, margin a micrometre.

@@ -13,9 +13,23 @@ use robust::{Coord, Coord3D};
 /// A corner: exact coordinates.
 pub(crate) type Point = [f64; 3];
 
+/// A triangle, and whether its corners lie on one line.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Triangle {
+    pub(crate) corners: [Point; 3],
+    is_collapsed: bool,
+}
+
+impl Triangle {
+    pub(crate) fn new(corners: [Point; 3]) -> Self {
+        Self { corners, is_collapsed: is_collapsed(&corners) }
+    }
+}
+
 /// Whether two triangles meet beyond the corners they share. `same(i, j)` tells whether corner i of the first *is* corner j
 /// of the second.
-pub(crate) fn cross(a: &[Point; 3], b: &[Point; 3], same: impl Fn(usize, usize) -> bool) -> bool {
+pub(crate) fn cross(first: &Triangle, second: &Triangle, same: impl Fn(usize, usize) -> bool) -> bool {
+    let (a, b) = (&first.corners, &second.corners);
     let mut shared = [(0, 0); 3];
     let mut count = 0;
     for i in 0..3 {
@@ -25,9 +39,9 @@ pub(crate) fn cross(a: &[Point; 3], b: &[Point; 3], same: impl Fn(usize, usize) 
         }
     }
     match count {
-        0 => meet(a, b),
+        0 => meet(first, second),
         // A collapsed triangle has nothing but its edges, and those belong to its neighbours as well.
-        _ if is_collapsed(a) || is_collapsed(b) => false,
+        _ if first.is_collapsed || second.is_collapsed => false,
         1 => {
             let (i, j) = shared[0];
             let opposite_a = [a[(i + 1) % 3], a[(i + 2) % 3]];
@@ -46,9 +60,9 @@ pub(crate) fn cross(a: &[Point; 3], b: &[Point; 3], same: impl Fn(usize, usize) 
 }
 
 /// Whether two closed triangles have a point in common.
-fn meet(a: &[Point; 3], b: &[Point; 3]) -> bool {
-    let (flat_a, flat_b) = (is_collapsed(a), is_collapsed(b));
-    match (flat_a, flat_b) {
+fn meet(first: &Triangle, second: &Triangle) -> bool {
+    let (a, b) = (&first.corners, &second.corners);
+    match (first.is_collapsed, second.is_collapsed) {
         (true, true) => segments_meet(&hull(a), &hull(b)),
         (true, false) => segment_meets(&hull(a), b),
         (false, true) => segment_meets(&hull(b), a),
@@ -199,6 +213,10 @@ mod tests {
 
     type Exact = [BigRational; 3];
 
+    fn crossed(a: &[Point; 3], b: &[Point; 3], same: impl Fn(usize, usize) -> bool) -> bool {
+        cross(&Triangle::new(*a), &Triangle::new(*b), same)
+    }
+
     fn exact(p: &Point) -> Exact {
         p.map(|x| BigRational::from_float(x).expect("tests use finite numbers"))
     }
@@ -316,8 +334,8 @@ mod tests {
                     continue;
                 }
                 let expected = truly_cross(&flat_a, &b, &flat_a[..shared]);
-                assert_eq!(cross(&flat_a, &b, same), expected, "{flat_a:?} {b:?} {shared}");
-                assert_eq!(cross(&b, &flat_a, |i, j| same(j, i)), expected, "swapped {flat_a:?} {b:?}");
+                assert_eq!(crossed(&flat_a, &b, same), expected, "{flat_a:?} {b:?} {shared}");
+                assert_eq!(crossed(&b, &flat_a, |i, j| same(j, i)), expected, "swapped {flat_a:?} {b:?}");
                 seen[shared][usize::from(expected)] += 1;
             }
         }
@@ -330,9 +348,9 @@ mod tests {
         let floor = [[0.1, 0.1, 0.3], [1.1, 0.1, 0.3], [0.1, 1.1, 0.3]];
         let spike = |z: f64| [[0.3, 0.3, z], [0.3, 0.4, 1.0], [0.4, 0.3, 1.0]];
         let apart = |_, _| false;
-        assert!(cross(&floor, &spike(0.3), apart));
-        assert!(!cross(&floor, &spike(0.3_f64.next_up()), apart));
-        assert!(cross(&floor, &spike(0.3_f64.next_down()), apart));
+        assert!(crossed(&floor, &spike(0.3), apart));
+        assert!(!crossed(&floor, &spike(0.3_f64.next_up()), apart));
+        assert!(crossed(&floor, &spike(0.3_f64.next_down()), apart));
     }
 
     #[test]
@@ -343,12 +361,12 @@ mod tests {
             [[1.0, -1.0, 0.0], [1.0, 1.0, 0.0], [1.0, 0.5, 0.0]]
                 .map(|q: Point| [q[0] + p[0], q[1] + p[1], q[2] + p[2]])
         };
-        assert!(cross(&x, &moved([0.0, 0.0, 0.0]), apart));
-        assert!(!cross(&x, &moved([0.0, 0.0, 1e-300]), apart));
-        assert!(!cross(&x, &moved([1.5, 0.0, 0.0]), apart));
-        assert!(cross(&x, &moved([1.0, 1.0, 0.0]), apart), "end on end");
+        assert!(crossed(&x, &moved([0.0, 0.0, 0.0]), apart));
+        assert!(!crossed(&x, &moved([0.0, 0.0, 1e-300]), apart));
+        assert!(!crossed(&x, &moved([1.5, 0.0, 0.0]), apart));
+        assert!(crossed(&x, &moved([1.0, 1.0, 0.0]), apart), "end on end");
         let beyond = [[2.5, 0.0, 0.0], [3.0, 0.0, 0.0], [2.75, 0.0, 0.0]];
-        assert!(!cross(&x, &beyond, apart), "on one line, apart");
-        assert!(cross(&x, &[[2.0, 0.0, 0.0]; 3], apart), "a point on an end");
+        assert!(!crossed(&x, &beyond, apart), "on one line, apart");
+        assert!(crossed(&x, &[[2.0, 0.0, 0.0]; 3], apart), "a point on an end");
     }
 }

@@ -93,11 +93,6 @@ impl Element<4> for Friction {
     fn projected_hessian(&self, x: &[Vec3; 4]) -> Block<4> {
         self.hessian(x)
     }
-
-    /// Friction is its own damping.
-    fn material_hessian(&self, _: &[Vec3; 4]) -> Block<4> {
-        Block::ZERO
-    }
 }
 
 #[cfg(test)]

@@ -27,13 +27,13 @@ impl Contact {
     }
 }
 
-/// Those of the pairs that feel their barrier at `x`, in the same order. Pairs behind a one-sided obstacle do not.
+/// Those of the pairs that feel their barrier at `x`, in the same order. Points behind a plane do not.
 pub fn contacts(surfaces: &Surfaces, pairs: &[Pair], x: &[Vec3], reach: f64) -> Vec<Contact> {
     let near = |pair: &Pair| {
         let nearest = closest(pair.kind, &pair.gather(x));
         let widest = surfaces.thickness(pair) + reach;
         // the distance at rest costs as much again: asked only where it matters
-        if nearest.distance >= widest || surfaces.is_behind(pair, &nearest, x) {
+        if nearest.distance >= widest || surfaces.is_behind(pair, x) {
             return None;
         }
         let (offset, reach) = surfaces.gap(pair, reach);
@@ -43,7 +43,7 @@ pub fn contacts(surfaces: &Surfaces, pairs: &[Pair], x: &[Vec3], reach: f64) -> 
 }
 
 /// How much of the step from `start` to `end` all pairs can go and stay `margin` beyond their thickness, and which pair says so. Never too
-/// much (see [`crate::travel`]). Pairs that start behind a one-sided obstacle, and those for which `is_exempt` holds, are passed over.
+/// much (see [`crate::travel`]). Points that start behind a plane, and pairs for which `is_exempt` holds, are passed over.
 pub fn safe_fraction(
     surfaces: &Surfaces,
     pairs: &[Pair],
@@ -54,7 +54,7 @@ pub fn safe_fraction(
 ) -> FirstImpact {
     first_impact(pairs.len(), |k| {
         let pair = &pairs[k];
-        if is_exempt(pair) || surfaces.starts_behind(pair, start) {
+        if is_exempt(pair) || surfaces.is_behind(pair, start) {
             return None;
         }
         let (offset, margin) =
@@ -67,7 +67,7 @@ pub fn safe_fraction(
 mod tests {
     use super::*;
     use crate::testing::{Random, folded_sheet};
-    use crate::{Audited, BroadPhase, Sides, Surface, audit};
+    use crate::{Audited, BroadPhase, Surface, audit, plane};
 
     fn crossings(surfaces: &Surfaces, x: &[Vec3]) -> usize {
         let parts: Vec<Vec<[f64; 3]>> = (0..surfaces.surfaces().len())
@@ -128,11 +128,9 @@ mod tests {
     }
 
     #[test]
-    fn a_one_sided_obstacle_lets_out_what_is_behind_it() {
-        let flat = |y: f64| vec![Vec3::new(-9.0, y, -9.0), Vec3::new(0.0, y, 9.0), Vec3::new(9.0, y, -9.0)];
-        let ground =
-            Surface { sides: Sides::Front, ..Surface::obstacle("ground", flat(0.0), vec![[0, 1, 2]]) };
-        let leaf: Vec<Vec3> = flat(0.0).iter().map(|p| 0.01 * *p).collect();
+    fn a_plane_lets_out_what_is_behind_it() {
+        let leaf = vec![Vec3::ZERO, 0.1 * Vec3::Z, 0.1 * Vec3::X];
+        let ground = plane("ground", Vec3::ZERO, Vec3::Y, 10.0).expect("sound");
         let surfaces =
             Surfaces::new(vec![Surface::free("leaf", leaf.clone(), vec![[0, 1, 2]]), ground]).expect("sound");
         let at = |y: f64| -> Vec<Vec3> {

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use geometry::{Vec3, triangle_area};
 
-use crate::distance::{Closest, Kind, closest};
+use crate::distance::{Kind, closest};
 use crate::{Barrier, Error};
 
 /// Which sides of an obstacle hold things back.
@@ -16,7 +16,7 @@ pub enum Sides {
     /// Nothing passes, from either side.
     #[default]
     Both,
-    /// Only what comes from where normals point is held back; what is behind is let out.
+    /// Normals point outwards: what starts inside is led out.
     Front,
 }
 
@@ -41,6 +41,8 @@ pub struct Surface {
     pub friction: f64,
     /// Whether it touches itself.
     pub self_contact: bool,
+    /// Only its triangles count, not their edges and corners: right for a plane, whose rim is beyond the scene.
+    pub faces_only: bool,
 }
 
 impl Surface {
@@ -57,6 +59,7 @@ impl Surface {
             thickness: 0.0,
             friction: 0.4,
             self_contact: true,
+            faces_only: false,
         }
     }
 
@@ -158,18 +161,21 @@ impl Surfaces {
         let (mut triangles, mut sources) = (Vec::new(), Vec::new());
         let mut vertices: Vec<u32> = Vec::new();
         for (_, corners, source) in &listed {
-            vertices.extend(corners);
             let [a, b, c] = *corners;
             let is_whole = a != b && b != c && c != a;
             let number = if is_whole { triangles.len() as u32 } else { u32::MAX };
+            if is_whole {
+                triangles.push(*corners);
+                sources.push(*source);
+            }
+            if surfaces[source[0] as usize].faces_only {
+                continue;
+            }
+            vertices.extend(corners);
             for (e0, e1) in [(a, b), (b, c), (c, a)] {
                 if e0 != e1 {
                     sides.push((e0.min(e1), e0.max(e1), number));
                 }
-            }
-            if is_whole {
-                triangles.push(*corners);
-                sources.push(*source);
             }
         }
         vertices.sort_unstable();
@@ -254,6 +260,11 @@ impl Surfaces {
         self.sources[triangle as usize]
     }
 
+    /// The number of a triangle given as surface and number there; none if it was left out as a copy or without corners.
+    pub(crate) fn number(&self, source: (u32, u32)) -> Option<u32> {
+        self.sources.binary_search(&[source.0, source.1]).ok().map(|number| number as u32)
+    }
+
     /// The middle edge length at rest of what is simulated: the scale of its mesh. Zero without edges.
     pub fn median_edge(&self) -> f64 {
         let mut lengths: Vec<f64> = self
@@ -336,37 +347,27 @@ impl Surfaces {
         (self.surfaces[first].friction * self.surfaces[second].friction).sqrt()
     }
 
-    /// Whether a pair is on the far side of a one-sided obstacle, where nothing holds it back. `nearest` are its closest points at `x`.
-    pub fn is_behind(&self, pair: &Pair, nearest: &Closest, x: &[Vec3]) -> bool {
-        let [first, second] = self.surfaces_of(pair);
-        let one_sided = |s: usize| self.is_one_sided(s);
-        // the difference leads from the second to the first
-        let (thing, outward) = match (one_sided(first), one_sided(second)) {
-            (true, _) => (0, -nearest.difference),
-            (_, true) => (1, nearest.difference),
-            _ => return false,
-        };
-        let number = pair.things[thing] as usize;
-        let normal = |t: u32| {
-            let [a, b, c] = self.triangles[t as usize].map(|v| x[v as usize]);
-            (b - a).cross(c - a).normalize_or_zero()
-        };
-        let normal: Vec3 = match (pair.kind, thing) {
-            (Kind::VertexTriangle, 1) => normal(number as u32),
-            (Kind::VertexTriangle, _) => self.around_vertex[number].iter().map(|&t| normal(t)).sum(),
-            (Kind::EdgeEdge, _) => self.around_edge[number].iter().map(|&t| normal(t)).sum(),
-        };
-        normal.dot(outward) < 0.0
+    /// Whether a point is on the far side of a one-sided plane (a surface of faces only), where nothing holds it back.
+    ///
+    /// Only planes can say so pair by pair: beside a solid, a point is behind the planes of most of its triangles and yet
+    /// outside. For solids see [`crate::Tangle`].
+    pub fn is_behind(&self, pair: &Pair, x: &[Vec3]) -> bool {
+        let plane = &self.surfaces[self.surface_of(pair.points[3])];
+        if pair.kind != Kind::VertexTriangle || !plane.faces_only || plane.sides != Sides::Front {
+            return false;
+        }
+        let [p, a, b, c] = pair.gather(x);
+        (b - a).cross(c - a).dot(p - a) < 0.0
     }
 
-    /// [`Surfaces::is_behind`], closest points computed only if a one-sided obstacle is involved.
-    pub(crate) fn starts_behind(&self, pair: &Pair, x: &[Vec3]) -> bool {
-        self.surfaces_of(pair).into_iter().any(|s| self.is_one_sided(s))
-            && self.is_behind(pair, &closest(pair.kind, &pair.gather(x)), x)
+    /// Triangles around a point.
+    pub(crate) fn around_vertex(&self, point: u32) -> &[u32] {
+        &self.around_vertex[point as usize]
     }
 
-    fn is_one_sided(&self, surface: usize) -> bool {
-        self.surfaces[surface].is_obstacle && self.surfaces[surface].sides == Sides::Front
+    /// Triangles around an edge.
+    pub(crate) fn around_edge(&self, edge: u32) -> &[u32] {
+        &self.around_edge[edge as usize]
     }
 
     fn surfaces_of(&self, pair: &Pair) -> [usize; 2] {
@@ -377,6 +378,7 @@ impl Surfaces {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plane;
 
     fn quad() -> (Vec<Vec3>, Vec<[u32; 3]>) {
         (vec![Vec3::ZERO, Vec3::X, Vec3::Z, Vec3::X + Vec3::Z], vec![[0, 2, 1], [1, 2, 3]])
@@ -422,17 +424,20 @@ mod tests {
     }
 
     #[test]
-    fn behind_a_one_sided_obstacle() {
-        let (points, triangles) = quad(); // faces up
-        let cloth = Surface::free("cloth", vec![Vec3::new(0.2, 0.3, 0.2), Vec3::Y, Vec3::X], vec![[0, 1, 2]]);
-        let ground = Surface { sides: Sides::Front, ..Surface::obstacle("ground", points, triangles) };
+    fn behind_a_plane() {
+        let cloth = Surface::free("cloth", vec![0.3 * Vec3::Y, Vec3::Y, Vec3::X], vec![[0, 1, 2]]);
+        let ground = plane("ground", Vec3::ZERO, Vec3::Y, 10.0).unwrap();
         let surfaces = Surfaces::new(vec![cloth, ground]).unwrap();
+        assert_eq!(
+            (surfaces.edges().len(), surfaces.vertices().len()),
+            (3, 3),
+            "the plane's rim does not count"
+        );
         let mut x: Vec<Vec3> = surfaces.surfaces().iter().flat_map(|s| s.rest_positions.clone()).collect();
         let pair = surfaces.vertex_triangle(0, 1);
-        let behind = |x: &[Vec3]| surfaces.is_behind(&pair, &closest(pair.kind, &pair.gather(x)), x);
-        assert!(!behind(&x));
+        assert!(!surfaces.is_behind(&pair, &x));
         x[0].y = -0.3;
-        assert!(behind(&x));
+        assert!(surfaces.is_behind(&pair, &x));
     }
 
     #[test]

@@ -45,6 +45,8 @@ pub(crate) struct Tree {
     /// Whether a node holds anything that moves freely.
     lively: Vec<bool>,
     leaves: usize,
+    /// Where the slots of each leaf begin, and where the last ends.
+    starts: Vec<u32>,
     /// Inner extent over that of the things, when built.
     fresh: f64,
 }
@@ -68,8 +70,8 @@ impl Tree {
         self.order = (0..count as u32).collect();
         // twice the centre is as good as the centre
         let centres: Vec<Vec3A> = boxes.iter().map(|b| b.min + b.max).collect();
-        let slots = |leaf: usize| leaf * count / self.leaves;
-        split(&mut self.order, 0, 0..self.leaves, &slots, &centres);
+        self.starts = (0..=self.leaves).map(|leaf| (leaf * count / self.leaves) as u32).collect();
+        split(&mut self.order, 0, 0..self.leaves, &self.starts, &centres);
         self.refit(boxes);
         self.fresh = self.wear();
         self.lively = vec![false; self.nodes.len()];
@@ -101,8 +103,7 @@ impl Tree {
     }
 
     fn slots(&self, leaf: usize) -> std::ops::Range<usize> {
-        let count = self.order.len();
-        leaf * count / self.leaves..(leaf + 1) * count / self.leaves
+        self.starts[leaf] as usize..self.starts[leaf + 1] as usize
     }
 
     fn leaf_of(&self, node: usize) -> Option<usize> {
@@ -123,14 +124,14 @@ impl Tree {
                 }
                 return;
             };
-            for i in self.slots(leaf_a) {
-                let from = if a == b { i + 1 } else { self.slots(leaf_b).start };
-                for j in from..self.slots(leaf_b).end {
-                    if self.boxes[i].overlaps(&self.boxes[j]) {
-                        let (s, t) = (self.order[i], self.order[j]);
-                        if keep(s, t) {
-                            found.push(key(s.min(t), s.max(t)));
-                        }
+            let (slots_a, slots_b) = (self.slots(leaf_a), self.slots(leaf_b));
+            for i in slots_a {
+                let (one, s) = (self.boxes[i], self.order[i]);
+                let from = if a == b { i + 1 } else { slots_b.start };
+                for j in from..slots_b.end {
+                    let t = self.order[j];
+                    if one.overlaps(&self.boxes[j]) && keep(s, t) {
+                        found.push(key(s.min(t), s.max(t)));
                     }
                 }
             }
@@ -152,13 +153,13 @@ impl Tree {
                 (None, Some(_)) => next.extend([(2 * a + 1, b), (2 * a + 2, b)]),
                 (Some(_), None) => next.extend([(a, 2 * b + 1), (a, 2 * b + 2)]),
                 (Some(leaf_a), Some(leaf_b)) => {
+                    let slots_b = other.slots(leaf_b);
                     for i in self.slots(leaf_a) {
-                        for j in other.slots(leaf_b) {
-                            if self.boxes[i].overlaps(&other.boxes[j]) {
-                                let (s, t) = (self.order[i], other.order[j]);
-                                if keep(s, t) {
-                                    found.push(key(s, t));
-                                }
+                        let (one, s) = (self.boxes[i], self.order[i]);
+                        for j in slots_b.clone() {
+                            let t = other.order[j];
+                            if one.overlaps(&other.boxes[j]) && keep(s, t) {
+                                found.push(key(s, t));
                             }
                         }
                     }
@@ -194,7 +195,7 @@ fn traverse(
             found
         })
         .collect();
-    found.extend(parts.into_iter().flatten());
+    parts.iter().for_each(|part| found.extend_from_slice(part));
     found.par_sort_unstable();
     found.into_iter().map(|key| [(key >> 32) as u32, key as u32]).collect()
 }
@@ -203,15 +204,9 @@ fn key(a: u32, b: u32) -> u64 {
     u64::from(a) << 32 | u64::from(b)
 }
 
-/// Sorts things into leaves: halves along the longest side of their centres, again and again. `slots` tells where a leaf
+/// Sorts things into leaves: halves along the longest side of their centres, again and again. `starts` tells where each leaf
 /// begins; `first` is the slot of `order[0]`.
-fn split(
-    order: &mut [u32],
-    first: usize,
-    leaves: std::ops::Range<usize>,
-    slots: &(impl Fn(usize) -> usize + Sync),
-    centres: &[Vec3A],
-) {
+fn split(order: &mut [u32], first: usize, leaves: std::ops::Range<usize>, starts: &[u32], centres: &[Vec3A]) {
     if leaves.len() < 2 {
         return;
     }
@@ -222,14 +217,14 @@ fn split(
     let size = max - min;
     let axis = (1..3).fold(0, |best, i| if size[i] > size[best] { i } else { best });
     let middle = (leaves.start + leaves.end) / 2;
-    let at = slots(middle) - first;
+    let at = starts[middle] as usize - first;
     if at < order.len() {
         order.select_nth_unstable_by(at, |&s, &t| of(s)[axis].total_cmp(&of(t)[axis]).then(s.cmp(&t)));
     }
     let (low, high) = order.split_at_mut(at);
     rayon::join(
-        || split(low, first, leaves.start..middle, slots, centres),
-        || split(high, first + at, middle..leaves.end, slots, centres),
+        || split(low, first, leaves.start..middle, starts, centres),
+        || split(high, first + at, middle..leaves.end, starts, centres),
     );
 }
 
