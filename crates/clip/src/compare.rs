@@ -119,17 +119,51 @@ pub fn frame_distance(
     Ok(result)
 }
 
+/// How far each point of each mesh is from the same point of another clip, in metres; for pictures.
+///
+/// Points are paired as in [`frame_distance`]; where vertices are, a point has the largest distance of its vertices.
+pub fn point_distances(
+    a: &Clip,
+    frame_a: &Frame,
+    b: &Clip,
+    frame_b: &Frame,
+    frame: usize,
+) -> Result<Vec<Vec<f32>>> {
+    // finds every mismatch, so that the indices below are in range
+    frame_distance(a, frame_a, b, frame_b, frame)?;
+    let mut all = Vec::with_capacity(frame_a.points.len());
+    for (mesh, (points_a, points_b)) in frame_a.points.iter().zip(&frame_b.points).enumerate() {
+        let between = |pa: [f32; 3], pb: [f32; 3]| {
+            Vec3::from(pa.map(f64::from)).distance(Vec3::from(pb.map(f64::from))) as f32
+        };
+        if points_a.len() == points_b.len() {
+            all.push(points_a.iter().zip(points_b).map(|(&pa, &pb)| between(pa, pb)).collect());
+            continue;
+        }
+        let mut distances = vec![0.0_f32; points_a.len()];
+        for (&pa, &pb) in a.meshes[mesh].vertex_points.iter().zip(&b.meshes[mesh].vertex_points) {
+            let (pa, pb) = (pa as usize, pb as usize);
+            distances[pa] = distances[pa].max(between(points_a[pa], points_b[pb]));
+        }
+        all.push(distances);
+    }
+    Ok(all)
+}
+
 /// Strain at every frame.
 pub fn strains(clip: &Clip) -> Result<Vec<FrameStrain>> {
     let meter = StrainMeter::new(clip);
     (0..clip.frame_count()).map(|index| Ok(meter.measure(index, &clip.checked_frame(index)?))).collect()
 }
 
+/// The ends of an edge, and its length at rest.
+type RestEdge = ([u32; 2], f64);
+
 /// Rest lengths of a clip's edges, computed once.
 #[derive(Clone, Debug)]
 pub struct StrainMeter {
     /// For each mesh, edges with their length at rest; edges without length are left out.
-    edges: Vec<Vec<([u32; 2], f64)>>,
+    edges: Vec<Vec<RestEdge>>,
 }
 
 impl StrainMeter {
@@ -166,6 +200,26 @@ impl StrainMeter {
         result.rms = (result.rms / count.max(1) as f64).sqrt();
         result
     }
+
+    /// For each point of each mesh, the strain of the edge at it that is strained most, shortening negative; for
+    /// pictures. NaN at points without edges.
+    pub fn at_points(&self, frame: &Frame) -> Vec<Vec<f32>> {
+        let of_mesh = |(edges, points): (&Vec<RestEdge>, &Vec<[f32; 3]>)| {
+            let at = |point: u32| Vec3::from(points[point as usize].map(f64::from));
+            let mut strains = vec![f32::NAN; points.len()];
+            for &(ends, rest) in edges {
+                let strain = (at(ends[0]).distance(at(ends[1])) / rest - 1.0) as f32;
+                for end in ends {
+                    let known = &mut strains[end as usize];
+                    if known.is_nan() || strain.abs() > known.abs() {
+                        *known = strain;
+                    }
+                }
+            }
+            strains
+        };
+        self.edges.iter().zip(&frame.points).map(of_mesh).collect()
+    }
 }
 
 #[cfg(test)]
@@ -193,6 +247,8 @@ mod tests {
         assert_eq!((found[0].max, found[0].rms), (0.0, 0.0));
         assert_eq!((found[1].max, found[1].mean, found[1].worst), (3.0, 1.0, Some((0, 2))));
         assert!((found[1].rms - 3.0_f64.sqrt()).abs() < 1e-12);
+        let per_point = point_distances(&a, &a.frame(1).unwrap(), &b, &b.frame(1).unwrap(), 1).unwrap();
+        assert_eq!(per_point, [[0.0, 0.0, 3.0]]);
     }
 
     #[test]
@@ -205,6 +261,8 @@ mod tests {
         let hypotenuse = 52.0_f64.sqrt() / 5.0 - 1.0;
         assert!((found[1].rms - ((1.0 + hypotenuse * hypotenuse) / 3.0).sqrt()).abs() < 1e-12);
         assert_eq!(found[1].max_compression, 0.0);
+        let at_points = StrainMeter::new(&clip).at_points(&clip.frame(1).unwrap());
+        assert_eq!(at_points, [[1.0, 1.0, hypotenuse as f32]]);
     }
 
     #[test]

@@ -36,7 +36,8 @@ mod skeleton;
 
 pub use clip::Clip;
 pub use compare::{
-    FrameDistance, FrameStrain, StrainMeter, distances, frame_distance, strains, topology_differences,
+    FrameDistance, FrameStrain, StrainMeter, distances, frame_distance, point_distances, strains,
+    topology_differences,
 };
 pub use error::Error;
 pub use faces::Faces;
