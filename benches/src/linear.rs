@@ -141,10 +141,19 @@ fn measure(problem: &Problem, threads: usize) -> Result<Figures, Error> {
     let (factor_one, solve_one) = best(1, &mut solver)?;
     let (factor_all, solve_all) = best(threads, &mut solver)?;
 
-    x.fill(Vec3::ZERO);
-    let (stale, solution) = in_pool(threads, || {
-        timed(|| solver.solve(&problem.changed, &right, &rows, &[], &mut x, &mut [], 1e-6))
-    });
+    // a factor of the one matrix, the other one solved with it
+    let (mut stale, mut stale_iterations) = (f64::INFINITY, 0);
+    in_pool(threads, || {
+        for _ in 0..3 {
+            solver.factorize(&problem.matrix, &rows)?;
+            x.fill(Vec3::ZERO);
+            let (time, solution) =
+                timed(|| solver.solve(&problem.changed, &right, &rows, &[], &mut x, &mut [], 1e-6));
+            stale = stale.min(time);
+            stale_iterations = solution?.iterations;
+        }
+        Ok(())
+    })?;
     Ok(Figures {
         name: problem.name,
         symbolic,
@@ -154,7 +163,7 @@ fn measure(problem: &Problem, threads: usize) -> Result<Figures, Error> {
         solve_all,
         megabytes: info.factor_bytes as f64 / 1e6,
         gigaflops: info.factor_flops / 1e9,
-        stale_iterations: solution?.iterations,
+        stale_iterations,
         stale,
     })
 }

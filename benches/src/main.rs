@@ -6,6 +6,7 @@
 
 mod linear;
 mod peers;
+mod s1_cloth;
 
 use std::process::ExitCode;
 
@@ -17,8 +18,11 @@ fn main() -> ExitCode {
     };
     match name {
         "linear" => linear::run(options),
+        "s1-cloth" => s1_cloth::run(options),
         _ => {
-            eprintln!("usage: cargo run --release -p benches -- linear [--peers] [--large]");
+            eprintln!(
+                "usage: cargo run --release -p benches -- NAME [--peers], NAME one of: linear, s1-cloth"
+            );
             ExitCode::from(2)
         }
     }
