@@ -110,7 +110,7 @@ fn add_common(layer: &mut Json, common: &Json) {
 /// schemars explains a variant such as `{ group = "…" }` at its table; editors look at the key in it.
 fn explain(schema: &mut Json) {
     if let Some(about) = schema["description"].as_str().map(str::to_owned)
-        && let Some(properties) = schema["properties"].as_object_mut()
+        && let Some(properties) = schema.get_mut("properties").and_then(Json::as_object_mut)
         && properties.len() == 1
     {
         for property in properties.values_mut().filter_map(Json::as_object_mut) {

@@ -8,6 +8,10 @@ use serde_json::Value;
 #[test]
 fn every_key_is_explained_and_every_table_closed() {
     fn walk(schema: &Value, path: &str) {
+        let odd = ["properties", "items", "additionalProperties"]
+            .iter()
+            .find(|key| schema.get(**key) == Some(&Value::Null));
+        assert_eq!(odd, None, "{path} is not a schema");
         if let Some(properties) = schema["properties"].as_object() {
             assert_eq!(schema["additionalProperties"], false, "{path} is open");
             for (key, property) in properties {
