@@ -97,7 +97,7 @@ fn main() -> Result<(), contact::Error> {
         println!("  closest points: {:.0} ns a pair", 1e6 * time / pairs.len() as f64);
         if !felt.is_empty() {
             let barriers: Vec<_> =
-                felt.iter().map(|c| (c.pair.gather(&end), surfaces.barrier(&c.pair, 1.0, reach))).collect();
+                felt.iter().map(|c| (c.pair.gather(&end), surfaces.barrier(c, 1.0))).collect();
             let (time, _) = median(|| barriers.iter().map(|(x, b)| b.gradient(x)[0].x).sum::<f64>());
             let (hessian, _) =
                 median(|| barriers.iter().map(|(x, b)| b.projected_hessian(x).0[0][0].x_axis.x).sum::<f64>());

@@ -34,6 +34,9 @@ pub struct Crossing {
 /// seams of a textured mesh) do not count for that, but do when they also meet elsewhere. A triangle listed twice does not
 /// cross its copy.
 ///
+/// Exact for single precision always, and for double precision unless triple products of coordinates leave its range (beyond
+/// 1e100 or below 1e-100).
+///
 /// ```
 /// use contact::{Audited, audit};
 ///

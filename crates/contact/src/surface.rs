@@ -8,7 +8,7 @@ use std::ops::Range;
 use geometry::{Vec3, triangle_area};
 
 use crate::distance::{Kind, closest};
-use crate::{Barrier, Error};
+use crate::{Barrier, Contact, Error};
 
 /// Which sides of an obstacle hold things back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -320,9 +320,9 @@ impl Surfaces {
         (shrink * offset, shrink * reach)
     }
 
-    /// The barrier of a pair, from [`Surfaces::gap`].
-    pub fn barrier(&self, pair: &Pair, stiffness: f64, reach: f64) -> Barrier {
-        let (offset, reach) = self.gap(pair, reach);
+    /// The barrier of a contact; κ in N/m.
+    pub fn barrier(&self, contact: &Contact, stiffness: f64) -> Barrier {
+        let Contact { pair, offset, reach, .. } = *contact;
         match pair.kind {
             Kind::VertexTriangle => Barrier::vertex_triangle(stiffness, offset, reach),
             Kind::EdgeEdge => {
@@ -420,7 +420,9 @@ mod tests {
         let (offset, reach) = surfaces.gap(&pair, 3.0);
         let at_rest = closest(pair.kind, &pair.gather(&points)).distance;
         assert!((offset + reach - 0.5 * at_rest).abs() < 1e-12);
-        assert_eq!(surfaces.barrier(&pair, 1.0, 3.0).normal_force(&pair.gather(&points)), 0.0);
+        let nearest = closest(pair.kind, &pair.gather(&points));
+        let barrier = surfaces.barrier(&Contact { pair, nearest, offset, reach }, 1.0);
+        assert_eq!(barrier.normal_force(&pair.gather(&points)), 0.0);
     }
 
     #[test]

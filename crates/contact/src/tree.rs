@@ -30,8 +30,9 @@ impl Box3 {
     }
 }
 
-/// Fewer make the tree deep, more make its leaves blunt; 4 was quickest.
-const LEAF: usize = 4;
+/// Fewer make the tree deep, more make its leaves blunt: on a folded sheet of 10,000 vertices 1, 4, 8 and 16 took 43, 31, 28
+/// and 25 ms, of 40,000 vertices 175, 121, 106 and 107.
+const LEAF: usize = 8;
 /// Built anew when boxes of inner nodes have grown this much against those of the things.
 const WORN: f64 = 1.5;
 
@@ -127,6 +128,9 @@ impl Tree {
             let (slots_a, slots_b) = (self.slots(leaf_a), self.slots(leaf_b));
             for i in slots_a {
                 let (one, s) = (self.boxes[i], self.order[i]);
+                if !one.overlaps(&self.nodes[b]) {
+                    continue;
+                }
                 let from = if a == b { i + 1 } else { slots_b.start };
                 for j in from..slots_b.end {
                     let t = self.order[j];
@@ -156,6 +160,9 @@ impl Tree {
                     let slots_b = other.slots(leaf_b);
                     for i in self.slots(leaf_a) {
                         let (one, s) = (self.boxes[i], self.order[i]);
+                        if !one.overlaps(&other.nodes[b]) {
+                            continue;
+                        }
                         for j in slots_b.clone() {
                             let t = other.order[j];
                             if one.overlaps(&other.boxes[j]) && keep(s, t) {
