@@ -65,7 +65,7 @@ impl Tangle {
                 around.extend(ring_b.iter().map(|&t| [s.min(t), s.max(t)]));
             }
         }
-        let inside = inside(surfaces, x);
+        let inside = inside(surfaces, x, &crossings);
         Ok(Self { crossings, inside, around: around.into_iter().collect() })
     }
 
@@ -154,8 +154,9 @@ fn triangles_of(surfaces: &Surfaces, surface: u32) -> impl Iterator<Item = [u32;
 }
 
 /// Free points inside one-sided obstacles: behind a plane, or where a solid winds around them (holes and overlaps in its
-/// surface make the number fractional; a half decides).
-fn inside(surfaces: &Surfaces, x: &[Vec3]) -> Vec<(u32, u32)> {
+/// surface make the number fractional; a half decides). Points joined by triangles that the solid does not cut are on the
+/// same side of it, so one of them is asked for all.
+fn inside(surfaces: &Surfaces, x: &[Vec3], crossings: &[[u32; 2]]) -> Vec<(u32, u32)> {
     let mut found = Vec::new();
     for (number, obstacle) in surfaces.surfaces().iter().enumerate() {
         if !obstacle.is_obstacle || obstacle.sides != Sides::Front {
@@ -170,13 +171,43 @@ fn inside(surfaces: &Surfaces, x: &[Vec3]) -> Vec<(u32, u32)> {
             }
             bounds.contains(p) && corners.iter().map(|t| solid_angle(t, p)).sum::<f64>() > 0.5 * 2.0 * TAU
         };
-        let points: Vec<u32> = surfaces.vertices().iter().copied().filter(|&v| surfaces.is_free(v)).collect();
-        found.par_extend(
-            points.into_par_iter().filter(|&v| is_inside(x[v as usize])).map(|v| (v, number as u32)),
-        );
+        let is_part = |t: u32| surfaces.surface_of(surfaces.triangles()[t as usize][0]) == number;
+        let cut: BTreeSet<u32> =
+            crossings.iter().filter(|c| c.iter().any(|&t| is_part(t))).flatten().copied().collect();
+        let groups = groups(surfaces, &cut);
+        let inner: Vec<bool> = groups.par_iter().map(|group| is_inside(x[group[0] as usize])).collect();
+        for (group, _) in groups.iter().zip(inner).filter(|(_, inner)| *inner) {
+            found.extend(group.iter().filter(|&&v| surfaces.is_free(v)).map(|&v| (v, number as u32)));
+        }
     }
     found.sort_unstable();
     found
+}
+
+/// Points of simulated surfaces, grouped by what joins them when the `cut` triangles are taken away.
+fn groups(surfaces: &Surfaces, cut: &BTreeSet<u32>) -> Vec<Vec<u32>> {
+    let mut seen = vec![false; surfaces.point_count()];
+    let mut groups = Vec::new();
+    for &seed in surfaces.vertices() {
+        if seen[seed as usize] || surfaces.surfaces()[surfaces.surface_of(seed)].is_obstacle {
+            continue;
+        }
+        seen[seed as usize] = true;
+        let mut group = vec![seed];
+        let mut next = 0;
+        while next < group.len() {
+            for t in surfaces.around_vertex(group[next]).iter().filter(|t| !cut.contains(t)) {
+                for v in surfaces.triangles()[*t as usize] {
+                    if !std::mem::replace(&mut seen[v as usize], true) {
+                        group.push(v);
+                    }
+                }
+            }
+            next += 1;
+        }
+        groups.push(group);
+    }
+    groups
 }
 
 /// The solid angle of a triangle seen from p, positive from behind: tan(Ω/2) = a·(b×c) / (abc + (a·b)c + (b·c)a + (c·a)b).
@@ -336,6 +367,25 @@ mod tests {
         assert!(pairs.iter().filter(|p| mixed(p)).count() > 5);
         assert!(pairs.iter().all(|p| tangle.is_exempt(&surfaces, p) == mixed(p)));
         assert!(contacts(&surfaces, &pairs, &x, 0.02).iter().any(|c| mixed(&c.pair)));
+    }
+
+    /// Joined points are asked together; the answer is that of asking each.
+    #[test]
+    fn a_sheet_through_a_ball_is_inside_where_it_is() {
+        let ball = Shape::Sphere { radius: 0.4 }.surface("ball", 0.05).unwrap();
+        let (points, triangles) = folded_sheet(24, 1, 0.1);
+        let sheet = points.iter().map(|p| *p - Vec3::splat(0.5) + 0.5 * Vec3::Y).collect();
+        let ball = Surface { sides: Sides::Front, ..ball };
+        let surfaces = Surfaces::new(vec![Surface::free("sheet", sheet, triangles), ball]).unwrap();
+        let x = places(&surfaces);
+        let tangle = Tangle::find(&surfaces, &x).unwrap();
+        let flat = 0.05_f64.powi(2) / (8.0 * 0.4);
+        for (v, p) in x[surfaces.points_of(0)].iter().enumerate() {
+            if (p.length() - 0.4).abs() > 2.0 * flat {
+                assert_eq!(tangle.inside.contains(&(v as u32, 1)), p.length() < 0.4, "{v} {p}");
+            }
+        }
+        assert!(tangle.inside.len() > 100);
     }
 
     #[test]
