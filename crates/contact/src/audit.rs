@@ -30,12 +30,12 @@ pub struct Crossing {
 
 /// Every pair of triangles that cross, ascending.
 ///
-/// Touching counts as crossing. Triangles of one surface that share a corner or an edge (by number, or by exact position, as along the
-/// seams of a textured mesh) do not count for that, but do when they also meet elsewhere. A triangle listed twice does not
-/// cross its copy.
+/// Touching counts as crossing. Triangles of one surface that share a corner or an edge (by number, or by exact
+/// position, as along the seams of a textured mesh) do not count for that, but do when they also meet elsewhere. A
+/// triangle listed twice does not cross its copy.
 ///
-/// Exact for single precision always, and for double precision unless triple products of coordinates leave its range (beyond
-/// 1e100 or below 1e-100).
+/// Exact for single precision always, and for double precision unless triple products of coordinates leave its range
+/// (beyond 1e100 or below 1e-100).
 ///
 /// ```
 /// use contact::{Audited, audit};
@@ -288,7 +288,8 @@ mod tests {
 
     #[test]
     fn seams_copies_and_collapsed_triangles_are_no_crossings() {
-        // the quad's diagonal is split in two, as texture seams do; its first triangle is listed twice, flipped; one has no area
+        // the quad's diagonal is split in two, as texture seams do; its first triangle is listed twice, flipped; one
+        // has no area
         let points = vec![
             [0.0, 0.0, 0.0],
             [1.0, 0.0, 0.0],

@@ -9,14 +9,16 @@ use crate::distance::{Kind, Slopes, closest, outer};
 ///
 /// E = m·ψ,  ψ = κ·(2/3)(ĝ − g)³/ĝ for g < ĝ and 0 beyond,  g = D − o,
 ///
-/// D the distance, o the thickness kept between the two, ĝ the gap at which they begin to feel each other; κ in N/m, with the pair's share of area included. The force
-/// 2κ(ĝ − g)²/ĝ and the stiffness 4κ(ĝ − g)/ĝ both start from zero at ĝ, so that light touches stay soft and Newton's
-/// method meets no step; at contact the stiffness is 4κ. Finite there: continuous detection, not the barrier, is what forbids crossing.
+/// D the distance, o the thickness kept between the two, ĝ the gap at which they begin to feel each other; κ in N/m,
+/// with the pair's share of area included. The force 2κ(ĝ − g)²/ĝ and the stiffness 4κ(ĝ − g)/ĝ both start from zero at
+/// ĝ, so that light touches stay soft and Newton's method meets no step; at contact the stiffness is 4κ. Finite there:
+/// continuous detection, not the barrier, is what forbids crossing.
 ///
 /// m = 1, except for two edges that are nearly parallel, whose closest points jump: m = (2 − c/ε)·c/ε for
 /// c = ‖u×v‖² < ε, ε a thousandth of the product of squared rest lengths.
 ///
-/// Cubic barrier: Ando 2024 (with κ from the local stiffness); m: Li 2020 §7. Differs: κ's inertial term is the caller's, who knows approach speeds.
+/// Cubic barrier: Ando 2024 (with κ from the local stiffness); m: Li 2020 §7. Differs: κ's inertial term is the
+/// caller's, who knows approach speeds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Barrier {
     /// What the four points are.

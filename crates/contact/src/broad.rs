@@ -22,9 +22,10 @@ impl BroadPhase {
         Self::default()
     }
 
-    /// Every pair that may be within `reach` plus its thickness at some time while points move from `start` to `end` on straight
-    /// lines: vertices with triangles, then edges with edges, each once, ascending. Pairs of obstacles, of known points alone, and of
-    /// things that share a point are left out. Nothing near is ever left out, and there is no limit on how many.
+    /// Every pair that may be within `reach` plus its thickness at some time while points move from `start` to `end` on
+    /// straight lines: vertices with triangles, then edges with edges, each once, ascending. Pairs of obstacles, of
+    /// known points alone, and of things that share a point are left out. Nothing near is ever left out, and there is
+    /// no limit on how many.
     ///
     /// The boxes hold whole paths, grown by half of reach and thickness on each side: two boxes that do not overlap prove
     /// that the pair stays farther apart than that.

@@ -1,23 +1,24 @@
 //! Continuous detection: how far may four points travel before a vertex and a triangle, or two edges, come too near?
 //!
-//! The answer is never late. It is the last time up to which separation is *certified*, and a certificate is a fixed direction n along which every
-//! corner of one thing stays beyond every corner of the other:
+//! The answer is never late. It is the last time up to which separation is *certified*, and a certificate is a fixed
+//! direction n along which every corner of one thing stays beyond every corner of the other:
 //!
 //! ```text
 //! n·(xᵢ(t) − xⱼ(t)) ≥ margin    for all corners i of the first, j of the second,
 //! ```
 //!
-//! linear in t for points that move on straight lines, so that the time up to which one n holds has a closed form. From there on
-//! another n is looked for: the direction between the closest points, the normal of the face or of both edges. A poorly
-//! computed n only shortens a step; it cannot make a certificate wrong. (Advancing by a computed *distance*
-//! could: an inexact closest point overestimates it.) For a pair that meets head-on one or two
-//! directions suffice; turning ones take more.
+//! linear in t for points that move on straight lines, so that the time up to which one n holds has a closed form. From
+//! there on another n is looked for: the direction between the closest points, the normal of the face or of both edges.
+//! A poorly computed n only shortens a step; it cannot make a certificate wrong. (Advancing by a computed *distance*
+//! could: an inexact closest point overestimates it.) For a pair that meets head-on one or two directions suffice;
+//! turning ones take more.
 //!
-//! **Error bound.** Let M be the largest coordinate of the eight places, in magnitude. Positions at t, their differences and products with n, and t
-//! itself, are each rounded a dozen times with relative error 2⁻⁵³ from numbers below 4√3 M; 128·2⁻⁵³·M = 1.4e-14·M covers their sum, and is
-//! added to what a certificate must show. So at every time up to the one returned the exact distance between the exact paths is
-//! at least the margin. How *early* it may be: it stops once the gap above the margin is down to 2 % of the margin (or of what it was at the start),
-//! or after 64 directions.
+//! **Error bound.** Let M be the largest coordinate of the eight places, in magnitude. Positions at t, their
+//! differences and products with n, and t itself, are each rounded a dozen times with relative error 2⁻⁵³ from numbers
+//! below 4√3 M; 128·2⁻⁵³·M = 1.4e-14·M covers their sum, and is added to what a certificate must show. So at every time
+//! up to the one returned the exact distance between the exact paths is at least the margin. How *early* it may be: it
+//! stops once the gap above the margin is down to 2 % of the margin (or of what it was at the start), or after 64
+//! directions.
 
 use geometry::Vec3;
 use rayon::prelude::*;
@@ -29,8 +30,8 @@ use crate::distance::{Kind, closest};
 pub struct Impact {
     /// Certified apart up to this fraction of the step; 1 if nothing happens.
     pub time: f64,
-    /// The direction of the last certificate, from the second thing to the first: where they would meet, the normal. Zero if
-    /// there was no certificate at all, because they touch from the start.
+    /// The direction of the last certificate, from the second thing to the first: where they would meet, the normal.
+    /// Zero if there was no certificate at all, because they touch from the start.
     pub normal: Vec3,
     /// Directions tried.
     pub probes: u32,
@@ -46,8 +47,8 @@ const MOST_PROBES: u32 = 64;
 /// 128 · 2⁻⁵³, see above.
 const ROUNDING: f64 = 64.0 * f64::EPSILON;
 
-/// The last time in [0, 1] up to which the pair, moving on straight lines from `start` to `end`, is certainly at least `margin`
-/// apart. See the module's notes for the error bound, and [`KEEP`] for pairs that begin within the margin.
+/// The last time in [0, 1] up to which the pair, moving on straight lines from `start` to `end`, is certainly at least
+/// `margin` apart. See the module's notes for the error bound, and [`KEEP`] for pairs that begin within the margin.
 ///
 /// ```
 /// use contact::{Kind, travel};
@@ -183,8 +184,8 @@ pub struct FirstImpact {
     pub normal: Vec3,
 }
 
-/// The earliest impact of `count` pairs; `pair(k)` gives the k-th: its kind, where its points are and go, and its margin; or
-/// none, to pass it over. The first of equals wins, on any number of threads.
+/// The earliest impact of `count` pairs; `pair(k)` gives the k-th: its kind, where its points are and go, and its
+/// margin; or none, to pass it over. The first of equals wins, on any number of threads.
 pub fn first_impact(
     count: usize,
     pair: impl Fn(usize) -> Option<(Kind, [Vec3; 4], [Vec3; 4], f64)> + Sync,
@@ -225,8 +226,8 @@ mod tests {
         std::array::from_fn(|i| start[i].lerp(end[i], t))
     }
 
-    /// The first time that bisection with the distance's Lipschitz constant cannot certify as more than `margin` apart, to
-    /// `resolution`; none if the whole path is.
+    /// The first time that bisection with the distance's Lipschitz constant cannot certify as more than `margin` apart,
+    /// to `resolution`; none if the whole path is.
     fn oracle(kind: Kind, start: &[Vec3; 4], end: &[Vec3; 4], margin: f64, resolution: f64) -> Option<f64> {
         let motion: [Vec3; 4] = std::array::from_fn(|i| end[i] - start[i]);
         let split = kind.split();

@@ -1,8 +1,8 @@
 //! Do two triangles cross? Exactly, whatever their shape: no tolerance, no rounding.
 //!
-//! Everything is decided by signs of determinants, which the `robust` predicates give exactly. A triangle is the closed convex
-//! hull of its corners, so a collapsed one is a segment or a point and is tested as such. Two facts carry the code:
-//! two triangles meet exactly if an edge of one meets the other; and two coplanar sets meet exactly if their
+//! Everything is decided by signs of determinants, which the `robust` predicates give exactly. A triangle is the closed
+//! convex hull of its corners, so a collapsed one is a segment or a point and is tested as such. Two facts carry the
+//! code: two triangles meet exactly if an edge of one meets the other; and two coplanar sets meet exactly if their
 //! images do under a projection that does not flatten their plane.
 //!
 //! Triangles that share a corner always touch there. They cross if they have more in common than what they share:
@@ -26,8 +26,8 @@ impl Triangle {
     }
 }
 
-/// Whether two triangles meet beyond the corners they share. `same(i, j)` tells whether corner i of the first *is* corner j
-/// of the second.
+/// Whether two triangles meet beyond the corners they share. `same(i, j)` tells whether corner i of the first *is*
+/// corner j of the second.
 pub(crate) fn cross(first: &Triangle, second: &Triangle, same: impl Fn(usize, usize) -> bool) -> bool {
     let (a, b) = (&first.corners, &second.corners);
     let mut shared = [(0, 0); 3];
@@ -258,8 +258,8 @@ mod tests {
         kept
     }
 
-    /// Corners of the common part of two triangles, the second not collapsed: the first cut by the second's plane (from both
-    /// sides) and by the three planes through its edges. Rational numbers, another way than the one tested.
+    /// Corners of the common part of two triangles, the second not collapsed: the first cut by the second's plane (from
+    /// both sides) and by the three planes through its edges. Rational numbers, another way than the one tested.
     fn common(a: &[Point; 3], b: &[Point; 3]) -> Vec<Exact> {
         let b: Vec<Exact> = b.iter().map(exact).collect();
         let n = vector_product(&sub(&b[1], &b[0]), &sub(&b[2], &b[0]));

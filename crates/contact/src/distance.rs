@@ -6,9 +6,9 @@
 //! d(x, θ) = Σ wᵢ(θ) xᵢ,    D(x) = min over θ of ‖d‖,
 //! ```
 //!
-//! where w = (1, −β₀, −β₁, −β₂) for a vertex and a triangle and w = (1−s, s, t−1, −t) for two edges. In which *region* the
-//! minimum lies decides how many parameters θ are free there: 2 inside the face or both edges, 1 on a side, 0 at a corner. Then for F = ½D²,
-//! by the envelope theorem and with eⱼ = ∂d/∂θⱼ and w′ⱼ = ∂w/∂θⱼ,
+//! where w = (1, −β₀, −β₁, −β₂) for a vertex and a triangle and w = (1−s, s, t−1, −t) for two edges. In which *region*
+//! the minimum lies decides how many parameters θ are free there: 2 inside the face or both edges, 1 on a side, 0 at a
+//! corner. Then for F = ½D², by the envelope theorem and with eⱼ = ∂d/∂θⱼ and w′ⱼ = ∂w/∂θⱼ,
 //!
 //! ```text
 //! ∇F = w ⊗ d,    ∇²F = wwᵀ⊗I − Σⱼₖ fⱼ (G⁻¹)ⱼₖ fₖᵀ,    fⱼ = w⊗eⱼ + w′ⱼ⊗d,    Gⱼₖ = eⱼ·eₖ,
@@ -41,8 +41,8 @@ impl Kind {
 /// The closest points of a pair.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Closest {
-    /// w: the difference of the closest points is Σ wᵢ xᵢ, from the second thing to the first. Zero for points that take no
-    /// part, so the region is read off the weights.
+    /// w: the difference of the closest points is Σ wᵢ xᵢ, from the second thing to the first. Zero for points that
+    /// take no part, so the region is read off the weights.
     pub weights: [f64; 4],
     /// Σ wᵢ xᵢ.
     pub difference: Vec3,
@@ -146,16 +146,16 @@ fn nearest<const N: usize>(candidates: [[f64; 4]; N], x: &[Vec3; 4]) -> Closest 
 
 /// First and second derivatives of the distance D of a pair, in a form that projects itself.
 ///
-/// With n = d/D, G = Σ eₖeₖᵀ made orthonormal (directions êₖ, weights w′ₖ along them) and tangents τ in which the closest points
-/// cannot slide,
+/// With n = d/D, G = Σ eₖeₖᵀ made orthonormal (directions êₖ, weights w′ₖ along them) and tangents τ in which the
+/// closest points cannot slide,
 ///
 /// ```text
 /// D·∇²D = Σ_τ aτaτᵀ − Σₖ (aₖbₖᵀ + bₖaₖᵀ + bₖbₖᵀ),    aₖ = w⊗êₖ,  aτ = w⊗τ,  bₖ = D w′ₖ⊗n.
 /// ```
 ///
-/// A potential ψ(D) that pushes (ψ′ ≤ 0 ≤ ψ″) has the Hessian ψ″ggᵀ + ψ′∇²D. In it the bracket appears with the sign +, a matrix of rank two with
-/// a⊥b, hence known eigenvalues ½(b² ± √(b⁴ + 4a²b²)); keeping ψ″ggᵀ and the positive ones is a positive semidefinite
-/// bound from above on the whole, without an eigensolver.
+/// A potential ψ(D) that pushes (ψ′ ≤ 0 ≤ ψ″) has the Hessian ψ″ggᵀ + ψ′∇²D. In it the bracket appears with the sign +,
+/// a matrix of rank two with a⊥b, hence known eigenvalues ½(b² ± √(b⁴ + 4a²b²)); keeping ψ″ggᵀ and the positive ones is
+/// a positive semidefinite bound from above on the whole, without an eigensolver.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slopes {
     /// ∇D = w ⊗ n.

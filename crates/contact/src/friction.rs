@@ -9,12 +9,13 @@ use crate::distance::outer;
 ///
 /// E = ½k‖u‖² while k‖u‖ ≤ μN, and μN(‖u‖ − μN/2k) beyond;  u = (I − nnᵀ)(Σ wᵢxᵢ − a).
 ///
-/// u is the slip of the two contact points, given by weights w, from the anchor a, sideways to the normal n; N the normal force of the last
-/// solve. All of these are frozen during a step, which makes E convex: Hessian kP while it sticks, (μN/‖u‖)(P − ûûᵀ) while it
-/// slides, both positive semidefinite and exact.
+/// u is the slip of the two contact points, given by weights w, from the anchor a, sideways to the normal n; N the
+/// normal force of the last solve. All of these are frozen during a step, which makes E convex: Hessian kP while it
+/// sticks, (μN/‖u‖)(P − ûûᵀ) while it slides, both positive semidefinite and exact.
 ///
-/// A sticking pair keeps weights and anchor from step to step, so that on a slope it rests a fixed μN/k from its anchor and does not
-/// creep; a sliding one drags its anchor along ([`Friction::anchor_after`]). Sum of weights: zero, hence total momentum is kept.
+/// A sticking pair keeps weights and anchor from step to step, so that on a slope it rests a fixed μN/k from its anchor
+/// and does not creep; a sliding one drags its anchor along ([`Friction::anchor_after`]). Sum of weights: zero, hence
+/// total momentum is kept.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Friction {
     /// w: Σ wᵢ xᵢ leads from one contact point to the other ([`crate::Closest::weights`]).

@@ -1,8 +1,9 @@
 //! Contact that cannot fail: what keeps surfaces from crossing, and an exact judge of whether they do.
 //!
-//! In the order of a step: [`BroadPhase`] lists pairs that may come near, [`contacts`] picks those that do and gives each a [`Barrier`]
-//! and [`Friction`] for the implicit solve, [`safe_fraction`] says how much of the solved step can be taken without any pair
-//! crossing. [`Tangle`] deals with starts that are crossed already. [`audit`] shares no code with any of them.
+//! In the order of a step: [`BroadPhase`] lists pairs that may come near, [`contacts`] picks those that do and gives
+//! each a [`Barrier`] and [`Friction`] for the implicit solve, [`safe_fraction`] says how much of the solved step can
+//! be taken without any pair crossing. [`Tangle`] deals with starts that are crossed already. [`audit`] shares no code
+//! with any of them.
 //!
 //! ```
 //! use contact::{BroadPhase, Shape, Surface, Surfaces, contacts, plane, safe_fraction};

@@ -42,8 +42,9 @@ pub fn contacts(surfaces: &Surfaces, pairs: &[Pair], x: &[Vec3], reach: f64) -> 
     pairs.par_iter().filter_map(near).collect()
 }
 
-/// How much of the step from `start` to `end` all pairs can go and stay `margin` beyond their thickness, and which pair says so. Never too
-/// much (see [`crate::travel`]). Points that start behind a plane, and pairs for which `is_exempt` holds, are passed over.
+/// How much of the step from `start` to `end` all pairs can go and stay `margin` beyond their thickness, and which pair
+/// says so. Never too much (see [`crate::travel`]). Points that start behind a plane, and pairs for which `is_exempt`
+/// holds, are passed over.
 pub fn safe_fraction(
     surfaces: &Surfaces,
     pairs: &[Pair],
@@ -87,8 +88,8 @@ mod tests {
         audit(&audited).expect("finite").len()
     }
 
-    /// The promise of the whole chain: wild motions, cut to the safe fraction, never lead to a crossing, step after step. The
-    /// judge is the exact audit, which shares no code with what it judges.
+    /// The promise of the whole chain: wild motions, cut to the safe fraction, never lead to a crossing, step after
+    /// step. The judge is the exact audit, which shares no code with what it judges.
     #[test]
     fn no_wild_motion_leads_to_a_crossing() {
         let (points, triangles) = folded_sheet(10, 3, 0.03);

@@ -1,8 +1,9 @@
 //! Simple obstacles as triangles: spheres, capsules, boxes, planes.
 //!
-//! Triangles and not signed distances, for two reasons. A triangle of cloth can cut through a ball while its three corners are outside, so corners against a
-//! distance function would miss it; and the audit, which judges every bake, sees triangles. One kind of contact then serves all obstacles, animated
-//! meshes included. Points lie on the true surface; between them it is flat, off by edge²/8r at most.
+//! Triangles and not signed distances, for two reasons. A triangle of cloth can cut through a ball while its three
+//! corners are outside, so corners against a distance function would miss it; and the audit, which judges every bake,
+//! sees triangles. One kind of contact then serves all obstacles, animated meshes included. Points lie on the true
+//! surface; between them it is flat, off by edge²/8r at most.
 
 use std::f64::consts::{PI, TAU};
 
@@ -79,9 +80,9 @@ impl Shape {
     }
 }
 
-/// A plane through `point` as an obstacle that holds back what comes from where `normal` points: one triangle, whose inscribed circle has the given radius in
-/// metres. Only its face counts, not its rim; keep it well beyond the scene and below some thousand metres, where digits
-/// grow scarce.
+/// A plane through `point` as an obstacle that holds back what comes from where `normal` points: one triangle, whose
+/// inscribed circle has the given radius in metres. Only its face counts, not its rim; keep it well beyond the scene
+/// and below some thousand metres, where digits grow scarce.
 pub fn plane(name: impl Into<String>, point: Vec3, normal: Vec3, radius: f64) -> Result<Surface, Error> {
     let name = name.into();
     let out_of_range =
@@ -113,8 +114,8 @@ fn arc(radius: f64, half_length: f64, edge: f64) -> Vec<[f64; 2]> {
     places
 }
 
-/// A surface of revolution about y. Each ring gets as many points as its girth needs, so that triangles stay alike up to the
-/// poles.
+/// A surface of revolution about y. Each ring gets as many points as its girth needs, so that triangles stay alike up
+/// to the poles.
 fn turned(meridian: &[[f64; 2]], edge: f64) -> (Vec<Vec3>, Vec<[u32; 3]>) {
     let (mut points, mut triangles) = (Vec::new(), Vec::new());
     let mut below: Option<(u32, u32)> = None;

@@ -1,7 +1,8 @@
 //! What can touch: simulated surfaces and obstacles, as one list of points, edges and triangles.
 //!
-//! All surfaces share one numbering of points, in the order given: those of the first surface, then those of the second. Any triangles are accepted:
-//! open, flipped, listed twice (one is kept), without area (their edges and points still count).
+//! All surfaces share one numbering of points, in the order given: those of the first surface, then those of the
+//! second. Any triangles are accepted: open, flipped, listed twice (one is kept), without area (their edges and points
+//! still count).
 
 use std::ops::Range;
 
@@ -277,8 +278,8 @@ impl Surfaces {
         if lengths.is_empty() { 0.0 } else { *lengths.select_nth_unstable_by(middle, f64::total_cmp).1 }
     }
 
-    /// Whether two things, each given by its points, are to be kept apart: something of them is free, they are not parts of
-    /// one another, and their surfaces touch at all.
+    /// Whether two things, each given by its points, are to be kept apart: something of them is free, they are not
+    /// parts of one another, and their surfaces touch at all.
     pub fn interact(&self, a: &[u32], b: &[u32]) -> bool {
         if !a.iter().chain(b).any(|&p| self.free[p as usize]) || a.iter().any(|p| b.contains(p)) {
             return false;
@@ -305,9 +306,9 @@ impl Surfaces {
         0.5 * (self.surfaces[first].thickness + self.surfaces[second].thickness)
     }
 
-    /// Thickness kept between a pair and the gap ĝ beyond it at which it begins to be felt, from a wished `reach`. Within one
-    /// surface both shrink so that thickness and gap fill at most half of the pair's distance at rest: a rest
-    /// shape feels no force.
+    /// Thickness kept between a pair and the gap ĝ beyond it at which it begins to be felt, from a wished `reach`.
+    /// Within one surface both shrink so that thickness and gap fill at most half of the pair's distance at rest: a
+    /// rest shape feels no force.
     pub fn gap(&self, pair: &Pair, reach: f64) -> (f64, f64) {
         let [first, second] = self.surfaces_of(pair);
         let offset = self.thickness(pair);

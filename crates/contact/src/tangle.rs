@@ -1,13 +1,13 @@
 //! Starts that are already crossed: which pairs to leave alone, and which way out.
 //!
-//! A pair that crosses cannot be kept apart, and freezing it would keep it crossed for ever. So pairs around a crossing are *exempt*: no barrier, no
-//! continuous detection; instead a force shortens the curve in which the surfaces cut each other, until it
-//! vanishes. Around means: triangles that share a corner with the crossing ones, because the curve wanders over to them as it
-//! shrinks. Found anew after each step while anything is tangled; where nothing crosses, nothing is exempt, and
-//! the guarantee is whole again.
+//! A pair that crosses cannot be kept apart, and freezing it would keep it crossed for ever. So pairs around a crossing
+//! are *exempt*: no barrier, no continuous detection; instead a force shortens the curve in which the surfaces cut each
+//! other, until it vanishes. Around means: triangles that share a corner with the crossing ones, because the curve
+//! wanders over to them as it shrinks. Found anew after each step while anything is tangled; where nothing crosses,
+//! nothing is exempt, and the guarantee is whole again.
 //!
-//! Points inside an obstacle whose sides are told apart ([`Sides::Front`]) are led to its surface, and their pairs with it are exempt until they
-//! are out.
+//! Points inside an obstacle whose sides are told apart ([`Sides::Front`]) are led to its surface, and their pairs with
+//! it are exempt until they are out.
 
 use std::collections::BTreeSet;
 use std::f64::consts::TAU;
@@ -93,9 +93,9 @@ impl Tangle {
         })
     }
 
-    /// Forces that shorten the curves in which surfaces cut each other: one for each edge through a triangle, with the five
-    /// points it acts on. `strength` in newtons; `speed` in m/s, at which the edge moves relative to the triangle when nothing
-    /// else acts.
+    /// Forces that shorten the curves in which surfaces cut each other: one for each edge through a triangle, with the
+    /// five points it acts on. `strength` in newtons; `speed` in m/s, at which the edge moves relative to the triangle
+    /// when nothing else acts.
     pub fn knots(&self, surfaces: &Surfaces, x: &[Vec3], strength: f64, speed: f64) -> Vec<([u32; 5], Knot)> {
         let mut pierced = BTreeSet::new();
         for &[a, b] in &self.crossings {
@@ -210,7 +210,8 @@ fn groups(surfaces: &Surfaces, cut: &BTreeSet<u32>) -> Vec<Vec<u32>> {
     groups
 }
 
-/// The solid angle of a triangle seen from p, positive from behind: tan(Ω/2) = a·(b×c) / (abc + (a·b)c + (b·c)a + (c·a)b).
+/// The solid angle of a triangle seen from p, positive from behind: tan(Ω/2) = a·(b×c) / (abc + (a·b)c + (b·c)a +
+/// (c·a)b).
 fn solid_angle(t: &[Vec3; 3], p: Vec3) -> f64 {
     let [a, b, c] = t.map(|q| q - p);
     let (la, lb, lc) = (a.length(), b.length(), c.length());
@@ -219,16 +220,16 @@ fn solid_angle(t: &[Vec3; 3], p: Vec3) -> f64 {
 
 /// One edge through one triangle, pulled so that the curve of intersection becomes shorter.
 ///
-/// Let E be the edge's direction and N the triangle's normal. In each triangle next to the edge the curve starts at the edge
-/// and runs along R, a unit vector in both planes. Moving the edge by D moves the start by D − E (D·N)/(E·N) and
+/// Let E be the edge's direction and N the triangle's normal. In each triangle next to the edge the curve starts at the
+/// edge and runs along R, a unit vector in both planes. Moving the edge by D moves the start by D − E (D·N)/(E·N) and
 /// changes the curve's length by −R times that: it shrinks fastest for D along
 ///
 /// ```text
 /// G = Σ (R − N (E·R)/(E·N)),
 /// ```
 ///
-/// over the one or two triangles at the edge. The force is strength · (G − v/speed) on the edge, v its velocity relative to the triangle, and the opposite on
-/// the triangle: momentum is kept.
+/// over the one or two triangles at the edge. The force is strength · (G − v/speed) on the edge, v its velocity
+/// relative to the triangle, and the opposite on the triangle: momentum is kept.
 ///
 /// Volino and Magnenat-Thalmann 2006. Differs: E·N is kept from vanishing, G is at most 1, and the pull is damped.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -301,8 +302,8 @@ mod tests {
         surfaces.surfaces().iter().flat_map(|s| s.rest_positions.clone()).collect()
     }
 
-    /// Two sheets, the corner of one pushed through the other: moved by the knots alone, and kept in shape by projecting edges
-    /// to their lengths, they come apart.
+    /// Two sheets, the corner of one pushed through the other: moved by the knots alone, and kept in shape by
+    /// projecting edges to their lengths, they come apart.
     #[test]
     fn a_pushed_through_corner_comes_out() {
         let (points, triangles) = folded_sheet(6, 1, 0.0);

@@ -1,7 +1,8 @@
 //! A tree of boxes that is refitted as things move, and built anew when they have moved too far.
 //!
-//! Leaves hold a few things each; the tree over them is balanced and lies in one array (children of node i at 2i+1 and 2i+2), so refitting is one
-//! sweep from the back. Boxes are single precision, rounded outwards: half the memory, one SIMD register per corner. What is found does not depend on the tree's shape.
+//! Leaves hold a few things each; the tree over them is balanced and lies in one array (children of node i at 2i+1 and
+//! 2i+2), so refitting is one sweep from the back. Boxes are single precision, rounded outwards: half the memory, one
+//! SIMD register per corner. What is found does not depend on the tree's shape.
 
 use glam::Vec3A;
 use rayon::prelude::*;
@@ -30,8 +31,8 @@ impl Box3 {
     }
 }
 
-/// Fewer make the tree deep, more make its leaves blunt: on a folded sheet of 10,000 vertices 1, 4, 8 and 16 took 43, 31, 28
-/// and 25 ms, of 40,000 vertices 175, 121, 106 and 107.
+/// Fewer make the tree deep, more make its leaves blunt: on a folded sheet of 10,000 vertices 1, 4, 8 and 16 took 43,
+/// 31, 28 and 25 ms, of 40,000 vertices 175, 121, 106 and 107.
 const LEAF: usize = 8;
 /// Built anew when boxes of inner nodes have grown this much against those of the things.
 const WORN: f64 = 1.5;
@@ -211,8 +212,8 @@ fn key(a: u32, b: u32) -> u64 {
     u64::from(a) << 32 | u64::from(b)
 }
 
-/// Sorts things into leaves: halves along the longest side of their centres, again and again. `starts` tells where each leaf
-/// begins; `first` is the slot of `order[0]`.
+/// Sorts things into leaves: halves along the longest side of their centres, again and again. `starts` tells where each
+/// leaf begins; `first` is the slot of `order[0]`.
 fn split(order: &mut [u32], first: usize, leaves: std::ops::Range<usize>, starts: &[u32], centres: &[Vec3A]) {
     if leaves.len() < 2 {
         return;
