@@ -303,23 +303,29 @@ fn diagnose(fluid: &Fluid, values: &[f32], state: &State, dt: f64) -> Error {
     let layout = &fluid.layout;
     let [nx, ny, nz] = layout.points;
     let time = state.time + dt;
-    let mut worst = (0.0_f64, [0; 3]);
+    let (mut fastest, mut coldest) = ((0.0_f64, [0; 3]), (f64::INFINITY, [0; 3]));
     for z in 0..nz {
         for y in 0..ny {
             let line = |variable: usize| layout.inner(values, layout.row(y, z), variable);
             for x in 0..nx {
+                let place = [x, y, z];
                 let square: f64 =
                     (0..fluid.variables.dimensions).map(|d| f64::from(line(d)[x]).powi(2)).sum();
                 let kelvin = fluid.base.theta[y] + f64::from(line(fluid.variables.temperature)[x]);
-                if kelvin <= 0.0 {
-                    let remedy = "lower the cooling, or move the black and white levels of the temperature";
-                    return Error::BelowZero { time, place: [x, y, z], kelvin, remedy };
+                // the first NaN stays the worst
+                if !(square.sqrt() <= fastest.0) && !fastest.0.is_nan() {
+                    fastest = (square.sqrt(), place);
                 }
-                if !(square.sqrt() <= worst.0) && !worst.0.is_nan() {
-                    worst = (square.sqrt(), [x, y, z]);
+                if kelvin < coldest.0 {
+                    coldest = (kelvin, place);
                 }
             }
         }
     }
-    Error::Supersonic { time, place: worst.1, speed: worst.0, sound_speed: state.sound_speed }
+    if fastest.0 <= state.sound_speed && coldest.0 <= 0.0 {
+        let remedy = "lower the cooling, or move the black and white levels of the temperature";
+        return Error::BelowZero { time, place: coldest.1, kelvin: coldest.0, remedy };
+    }
+    let (speed, place) = fastest;
+    Error::Supersonic { time, place, speed, sound_speed: state.sound_speed }
 }
