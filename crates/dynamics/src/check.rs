@@ -104,7 +104,7 @@ pub fn check_viscosity<const N: usize>(element: &impl Viscous<N>, rest: &[Vec3; 
     for _ in 0..8 {
         let [then, x] = [0.1, 0.1].map(|amount| rest.map(|p| p + amount * size * random.vec3()));
         let eta = 3.0;
-        let damped = element.with_viscosity(eta, &[(1.0, then), (0.5, x), (-0.5, x)]);
+        let damped = element.with_viscosity(eta, &[(1.0, then), (0.0, x)]);
         check_derivatives(&damped, &x);
 
         let (rotation, shift) = (random.rotation(), random.vec3());
@@ -124,7 +124,7 @@ pub fn check_viscosity<const N: usize>(element: &impl Viscous<N>, rest: &[Vec3; 
         };
         let once = dissipated(&damped);
         assert!(once > 0.0, "friction gains energy: {once}");
-        let twice = dissipated(&element.with_viscosity(2.0 * eta, &[(0.5, then), (0.5, then), (0.0, x)]));
+        let twice = dissipated(&element.with_viscosity(2.0 * eta, &[(0.5, then), (0.5, then)]));
         assert!(
             (twice / once - 2.0).abs() < 1e-6,
             "twice the viscosity, {} times the friction",

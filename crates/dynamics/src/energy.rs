@@ -44,7 +44,7 @@ pub struct Past<'a> {
     /// s, in seconds.
     pub implicit: f64,
     /// Earlier positions with their weights w.
-    pub positions: [(f64, &'a [Vec3]); 3],
+    pub positions: [(f64, &'a [Vec3]); 2],
 }
 
 /// A force without potential. Usually [`Elements`] of some [`ForceElement`].
@@ -86,7 +86,7 @@ struct Friction<E, const N: usize> {
 }
 
 /// [`Viscous::with_viscosity`] of an element type that may not have it.
-type WithViscosity<E, const N: usize> = fn(&E, f64, &[(f64, [Vec3; N]); 3]) -> E;
+type WithViscosity<E, const N: usize> = fn(&E, f64, &[(f64, [Vec3; N]); 2]) -> E;
 
 impl<E, const N: usize> Elements<E, N> {
     /// Takes elements with the points they act on. They are kept in the order of their first points, so that neighbours

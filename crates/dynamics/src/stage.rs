@@ -29,7 +29,7 @@ pub(crate) struct Stage<'a> {
     /// s, in seconds.
     pub(crate) implicit: f64,
     /// What strain rates are measured from.
-    pub(crate) past: [(f64, &'a [Vec3]); 3],
+    pub(crate) past: Past<'a>,
     /// When, and where the guide is then.
     pub(crate) moment: Moment<'a>,
     /// What the averages must be.
@@ -41,7 +41,7 @@ pub(crate) struct Stage<'a> {
 pub(crate) struct Newton {
     /// Iterations at most.
     pub(crate) iterations: usize,
-    /// Stop when points move less than this, root mean square, in metres.
+    /// Stop when points are within this of the answer, in metres.
     pub(crate) tolerance: f64,
     /// One step without line search is all that is wanted: linearly implicit methods.
     pub(crate) linear: bool,
@@ -53,7 +53,7 @@ pub(crate) struct Solved {
     pub(crate) iterations: usize,
     pub(crate) factorizations: usize,
     pub(crate) linear_iterations: usize,
-    /// Root mean square motion of the last iteration, in metres.
+    /// How far points moved in the last iteration, in metres.
     pub(crate) residual: f64,
     pub(crate) converged: bool,
 }
@@ -102,7 +102,7 @@ impl Workspace {
         x: &mut [Vec3],
     ) -> Result<Solved, Error> {
         let guess = x.to_vec();
-        let staged = StagedBody::new(body, &Past { implicit: stage.implicit, positions: stage.past });
+        let staged = StagedBody::new(body, &stage.past);
         let bold = self.iterate(body, &staged, stage, newton, false, start, x)?;
         if bold.converged {
             return Ok(bold);
@@ -129,7 +129,6 @@ impl Workspace {
     ) -> Result<Solved, Error> {
         let mut solved = Solved::default();
         let count = x.len();
-        let free = body.known().iter().filter(|known| !**known).count().max(1);
         let mut previous = start.to_vec();
         while solved.iterations < newton.iterations {
             self.residual(body, staged, stage, x);
@@ -174,14 +173,13 @@ impl Workspace {
                 }
             }
             solved.iterations += 1;
-            let moved: f64 =
-                (0..count).filter(|&i| !body.known()[i]).map(|i| self.delta[i].length_squared()).sum();
             let before = solved.residual;
-            solved.residual = (moved / free as f64).sqrt();
+            solved.residual = self.size_of_step(body);
             // Steps shrink by about the same factor each time (a third, before anything is known), so what is still missing
-            // is the rest of a geometric series.
-            let ratio = if solved.iterations > 1 { (solved.residual / before).clamp(0.05, 0.9) } else { 0.3 };
-            if newton.linear || solved.residual * ratio / (1.0 - ratio) < newton.tolerance {
+            // is the rest of a geometric series. A shortened step says nothing about it.
+            let ratio = if solved.iterations > 1 { (solved.residual / before).clamp(0.1, 0.9) } else { 0.3 };
+            let missing = solved.residual * ratio / (1.0 - ratio);
+            if newton.linear || (length == 1.0 && missing < newton.tolerance) {
                 solved.converged = solved.residual.is_finite();
                 break;
             }
@@ -191,6 +189,17 @@ impl Workspace {
             }
         }
         Ok(solved)
+    }
+
+    /// How far the step moves the points: the root mean square, or a fifth of the largest where that is more, so that a
+    /// few wild points among thousands are not overlooked.
+    fn size_of_step(&self, body: &Body) -> f64 {
+        let (mut sum, mut largest, mut count) = (0.0, 0.0_f64, 0_usize);
+        for (delta, _) in self.delta.iter().zip(body.known()).filter(|(_, known)| !**known) {
+            let squared = delta.length_squared();
+            (sum, largest, count) = (sum + squared, largest.max(squared), count + 1);
+        }
+        (sum / count.max(1) as f64).sqrt().max(0.2 * largest.sqrt())
     }
 
     /// Solves (M/s² + …) y = M/s² · y in place with the last system: damps the stiff part of an error estimate.

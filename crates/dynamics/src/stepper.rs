@@ -203,18 +203,9 @@ impl Stepper {
         for _ in 0..60 {
             let base = state.positions.clone();
             let mut x = base.clone();
-            let solved = self.solve(
-                body,
-                guide,
-                state.time,
-                &base,
-                &zeros,
-                implicit,
-                newton,
-                [(1.0, &*base), (0.0, &base), (0.0, &base)],
-                &base,
-                &mut x,
-            )?;
+            let past = Past { implicit, positions: [(1.0, &base), (0.0, &base)] };
+            let solved =
+                self.solve(body, guide, state.time, &base, &zeros, implicit, newton, past, &base, &mut x)?;
             let moved = root_mean_square(x.iter().zip(&base).map(|(x, b)| *x - *b));
             if !solved.converged && !solved.residual.is_finite() {
                 implicit *= 0.1;
@@ -258,18 +249,9 @@ impl Stepper {
         let drift = state.velocities.clone();
         let mut x: Vec<Vec3> = base.iter().zip(&drift).map(|(x, v)| *x + delta * h * *v).collect();
         let newton = Newton { linear, ..self.newton() };
-        let solved = self.solve(
-            body,
-            guide,
-            state.time + h,
-            &base,
-            &drift,
-            h,
-            newton,
-            [(1.0, &*base), (0.0, &base), (0.0, &base)],
-            &base,
-            &mut x,
-        )?;
+        let past = Past { implicit: h, positions: [(1.0, &base), (0.0, &base)] };
+        let solved =
+            self.solve(body, guide, state.time + h, &base, &drift, h, newton, past, &base, &mut x)?;
         self.finish(body, state, &base, h, x);
         state.accelerations.clear();
         Ok(Attempt { solved, error: 0.0 })
@@ -298,11 +280,8 @@ impl Stepper {
         let base: Vec<Vec3> = x0.iter().zip(&v0).map(|(x, v)| *x + s * *v).collect();
         let drift: Vec<Vec3> = v0.iter().zip(&a0).map(|(v, a)| *v + s * *a).collect();
         let mut x1: Vec<Vec3> = x0.iter().zip(&v0).map(|(x, v)| *x + GAMMA * h * *v).collect();
-        // Strain starts from ε + sε̇, as positions do from x + sv; a symmetric difference gives ε̇ without the second-order
-        // stretch of straight steps around a curve.
-        let [ahead, behind] =
-            [s, -s].map(|t| x0.iter().zip(&v0).map(|(x, v)| *x + t * *v).collect::<Vec<Vec3>>());
-        let past = [(1.0, &*x0), (0.5, &*ahead), (-0.5, &*behind)];
+        // Friction of the mean strain rate over the stage: a trapezoidal rate would swing about it where friction is stiff.
+        let past = Past { implicit: GAMMA * h, positions: [(1.0, &x0), (0.0, &x0)] };
         let first =
             self.solve(body, guide, state.time + GAMMA * h, &base, &drift, s, newton, past, &x0, &mut x1)?;
         if !first.converged {
@@ -316,7 +295,7 @@ impl Stepper {
         let base: Vec<Vec3> = x1.iter().zip(&x0).map(|(x1, x0)| alpha * *x1 - beta * *x0).collect();
         let drift: Vec<Vec3> = v1.iter().zip(&v0).map(|(v1, v0)| alpha * *v1 - beta * *v0).collect();
         let mut x2: Vec<Vec3> = x1.iter().zip(&v1).map(|(x, v)| *x + (1.0 - GAMMA) * h * *v).collect();
-        let past = [(-beta, &*x0), (alpha, &*x1), (0.0, &*x1)];
+        let past = Past { implicit: s, positions: [(-beta, &x0), (alpha, &x1)] };
         let mut solved =
             self.solve(body, guide, state.time + h, &base, &drift, s, newton, past, &x1, &mut x2)?;
         solved.iterations += first.iterations;
@@ -358,7 +337,7 @@ impl Stepper {
         drift: &[Vec3],
         implicit: f64,
         newton: Newton,
-        past: [(f64, &[Vec3]); 3],
+        past: Past,
         start: &[Vec3],
         x: &mut [Vec3],
     ) -> Result<Solved, Error> {
@@ -387,10 +366,8 @@ impl Stepper {
         let moment = Self::moment(&mut self.guide_positions, &mut self.guide_velocities, guide, state.time);
         let (x, v) = (&state.positions, &state.velocities);
         // no stage, no strain rate: friction starts with the first step
-        let staged = StagedBody::new(
-            body,
-            &Past { implicit: f64::INFINITY, positions: [(1.0, x), (0.0, x), (0.0, x)] },
-        );
+        let staged =
+            StagedBody::new(body, &Past { implicit: f64::INFINITY, positions: [(1.0, x), (0.0, x)] });
         let mut force = vec![Vec3::ZERO; body.point_count()];
         staged.force(&moment, x, v, &mut force);
         let per_mass = |i: usize| if body.known()[i] { Vec3::ZERO } else { force[i] / body.masses()[i] };

@@ -214,7 +214,7 @@ impl Element<3> for Membrane {
 }
 
 impl Viscous<3> for Membrane {
-    fn with_viscosity(&self, eta: f64, past: &[(f64, [Vec3; 3]); 3]) -> Self {
+    fn with_viscosity(&self, eta: f64, past: &[(f64, [Vec3; 3]); 2]) -> Self {
         let past_strain: Vec3 = past.iter().map(|(weight, x)| *weight * green(self.threads(x))).sum();
         Self {
             b: self.b,
@@ -307,7 +307,7 @@ mod tests {
         let membrane = woven(&rest);
         let deformed = |amount: f64| rest.map(|p| p + amount * Vec3::new(p.y, p.x * p.x, (3.0 * p.x).sin()));
         let (a, b) = (deformed(0.1), deformed(-0.2));
-        let viscous = membrane.with_viscosity(0.7, &[(1.0, a), (-0.5, b), (0.5, a)]);
+        let viscous = membrane.with_viscosity(0.7, &[(1.5, a), (-0.5, b)]);
         check_derivatives(&viscous, &deformed(0.3));
         // ½‖ε − ε₀‖² + ½η‖ε − ε̂‖² up to a constant
         let past = 1.5 * green(membrane.threads(&a)) - 0.5 * green(membrane.threads(&b));
@@ -316,7 +316,7 @@ mod tests {
         assert!((gap(&deformed(0.3)) - gap(&deformed(-0.4))).abs() < 1e-9 * viscous.value(&a));
         // a body that has not deformed since feels nothing, wherever it has turned
         let turn = dynamics::random_rotation(3);
-        let quiet = membrane.with_viscosity(0.7, &[(1.0, rest), (0.5, rest), (-0.5, rest)]);
+        let quiet = membrane.with_viscosity(0.7, &[(1.0, rest), (0.0, rest)]);
         assert!(quiet.gradient(&rest.map(|p| turn * p)).iter().all(|g| g.length() < 1e-9 * WOVEN.warp));
     }
 
