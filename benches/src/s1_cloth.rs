@@ -136,7 +136,7 @@ fn simulate(name: String, cells: usize, frame_rate: f64, substeps: Option<usize>
         run.iterations += effort.iterations as f64 / frames as f64;
         run.factorizations += effort.factorizations as f64 / frames as f64;
         run.max_stretch = run.max_stretch.max(sheet.max_stretch());
-        if frame * SAMPLES % frames == 0 {
+        if (frame * SAMPLES).is_multiple_of(frames) {
             run.track.push(sheet.landmarks());
         }
     }

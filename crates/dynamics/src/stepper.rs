@@ -57,7 +57,7 @@ impl Default for Settings {
         Self {
             integrator: Integrator::TrBdf2,
             substeps: Substeps::Automatic,
-            tolerance: 1e-3,
+            tolerance: 3e-4,
             newton_iterations: 25,
             solver: linear::Settings::default(),
         }

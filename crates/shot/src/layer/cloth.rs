@@ -120,7 +120,7 @@ impl Default for Cloth {
             wind: Wind::default(),
             pre_roll: 0.0,
             substeps: None,
-            tolerance: 5e-4,
+            tolerance: 3e-4,
             integrator: Method::default(),
         }
     }
