@@ -251,7 +251,7 @@ impl Fluid {
         }
     }
 
-    /// Four times the speed of a parcel that falls freely, with the greatest difference of temperature, through the domain; or of the
+    /// Three times the speed of a parcel that falls freely, with the greatest difference of temperature, through the domain; or of the
     /// wind, if that is faster.
     fn first_sound_speed(&self, state: &State) -> f64 {
         match self.settings.sound_speed {
@@ -274,7 +274,7 @@ impl Fluid {
     }
 
     pub(crate) fn sound_speed_for(&self, speed: f64) -> f64 {
-        4.0 * speed
+        3.0 * speed
     }
 
     /// A still fluid has no scale of its own: sound that crosses the domain in ten seconds will do until something moves.

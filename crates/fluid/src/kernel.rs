@@ -89,24 +89,23 @@ fn across<'a>(layout: &Layout, values: &'a [f32], row: usize, stride: usize, var
     [line(0), line(1), line(2), line(3), line(4), line(5), line(6)]
 }
 
-/// The six differences of neighbours at point i. Every difference below is made of these: a large mean must not drown the
-/// rest in round-off.
+/// a b + c, in one rounding where the machine has an instruction for it.
 #[inline(always)]
-fn differences(f: &Views, i: usize) -> [f32; 6] {
-    let [f0, f1, f2, f3, f4, f5, f6] = *f;
-    [f1[i] - f0[i], f2[i] - f1[i], f3[i] - f2[i], f4[i] - f3[i], f5[i] - f4[i], f6[i] - f5[i]]
+fn fma<const FUSED: bool>(a: f32, b: f32, c: f32) -> f32 {
+    if FUSED { a.mul_add(b, c) } else { a * b + c }
 }
 
-/// 12h ∂f.
+/// 12h ∂f at point i.
 #[inline(always)]
-fn slope(d: [f32; 6]) -> f32 {
-    7.0 * (d[2] + d[3]) - (d[1] + d[4])
+fn slope<const FUSED: bool>(f: &Views, i: usize) -> f32 {
+    fma::<FUSED>(8.0, f[4][i] - f[2][i], f[1][i] - f[5][i])
 }
 
-/// δ⁶f.
+/// δ⁶f at point i.
 #[inline(always)]
-fn sixth(d: [f32; 6]) -> f32 {
-    (d[5] - d[0]) - 5.0 * (d[4] - d[1]) + 10.0 * (d[3] - d[2])
+fn sixth<const FUSED: bool>(f: &Views, i: usize) -> f32 {
+    let far = fma::<FUSED>(-6.0, f[1][i] + f[5][i], f[0][i] + f[6][i]);
+    fma::<FUSED>(-20.0, f[3][i], fma::<FUSED>(15.0, f[2][i] + f[4][i], far))
 }
 
 /// What carries a field along one axis.
@@ -121,50 +120,49 @@ struct Carrier<'a> {
 impl Carrier<'_> {
     /// −u ∂f + (a|u| + b) δ⁶f at point i.
     #[inline(always)]
-    fn at(&self, i: usize) -> f32 {
-        let d = differences(&self.f, i);
+    fn at<const FUSED: bool>(&self, i: usize) -> f32 {
         let u = self.u[i];
-        (self.a * u.abs() + self.b) * sixth(d) - self.first * u * slope(d)
+        let filter = fma::<FUSED>(self.a, u.abs(), self.b) * sixth::<FUSED>(&self.f, i);
+        fma::<FUSED>(-self.first * u, slope::<FUSED>(&self.f, i), filter)
     }
 
     /// The same for a substance, which must not ring: where the fourth difference is no longer small beside the differences it is made
     /// of, the front is steeper than the grid can carry, and first-order upwind dissipation ½|u|h φ ∂²f is blended in,
     /// φ = (δ⁴f / 1.5 Σ|δf|)² ≤ 1. It is 1 at a jump and of order h⁶ where the field is smooth.
     #[inline(always)]
-    fn at_limited(&self, i: usize) -> f32 {
-        let d = differences(&self.f, i);
-        let u = self.u[i];
-        let total = (d[1].abs() + d[2].abs()) + (d[3].abs() + d[4].abs());
-        let rough = ((d[4] - d[1]) - 3.0 * (d[3] - d[2])) / (1.5 * total + f32::MIN_POSITIVE);
+    fn at_limited<const FUSED: bool>(&self, i: usize) -> f32 {
+        let [_, f1, f2, f3, f4, f5, _] = self.f;
+        let d = [f2[i] - f1[i], f3[i] - f2[i], f4[i] - f3[i], f5[i] - f4[i]];
+        let total = (d[0].abs() + d[1].abs()) + (d[2].abs() + d[3].abs());
+        let second = d[2] - d[1];
+        let rough = fma::<FUSED>(-3.0, second, d[3] - d[0]) / fma::<FUSED>(1.5, total, f32::MIN_POSITIVE);
         let phi = (rough * rough).min(1.0);
-        let flow = self.first * u;
-        flow.abs() * (6.0 * phi * (d[3] - d[2])) + (self.a * u.abs() + self.b) * sixth(d) - flow * slope(d)
+        fma::<FUSED>((6.0 * self.first * self.u[i]).abs() * phi, second, self.at::<FUSED>(i))
     }
+}
 
-    /// The same with every view cut to n, so that the compiler knows that no index is out of bounds.
-    #[inline(always)]
-    fn cut(self, n: usize) -> Self {
-        let [f0, f1, f2, f3, f4, f5, f6] = self.f;
-        let f = [&f0[..n], &f1[..n], &f2[..n], &f3[..n], &f4[..n], &f5[..n], &f6[..n]];
-        Self { f, u: &self.u[..n], ..self }
-    }
+/// The views cut to n, so that the compiler knows that no index is out of bounds.
+#[inline(always)]
+fn cut(f: Views, n: usize) -> Views {
+    let [f0, f1, f2, f3, f4, f5, f6] = f;
+    [&f0[..n], &f1[..n], &f2[..n], &f3[..n], &f4[..n], &f5[..n], &f6[..n]]
 }
 
 /// k ← k − c_p (θ̄ + θ′) ∂π along one axis.
 #[inline(always)]
-fn push(k: &mut [f32], p: Views, theta: &[f32], first: f32, base: f32) {
+fn push<const FUSED: bool>(k: &mut [f32], p: Views, theta: &[f32], first: f32, base: f32) {
     let n = k.len();
-    let [_, p1, p2, _, p4, p5, _] = p;
-    let (p1, p2, p4, p5, theta) = (&p1[..n], &p2[..n], &p4[..n], &p5[..n], &theta[..n]);
-    let (base, per_kelvin) = (base * first, HEAT_CAPACITY as f32 * first);
+    let p = cut(p, n);
+    let theta = &theta[..n];
+    let (base, per_kelvin) = (-base * first, -HEAT_CAPACITY as f32 * first);
     for i in 0..n {
-        k[i] -= (base + per_kelvin * theta[i]) * (8.0 * (p4[i] - p2[i]) - (p5[i] - p1[i]));
+        k[i] = fma::<FUSED>(fma::<FUSED>(per_kelvin, theta[i], base), slope::<FUSED>(&p, i), k[i]);
     }
 }
 
 /// k ← (a|u| + b) δ⁶π − ∂(m(K + π)u)/m along one axis, with the flux weights of k = −2, −1, 1, 2; added when `ADD`.
 #[inline(always)]
-fn flux<const ADD: bool>(
+fn flux<const ADD: bool, const FUSED: bool>(
     k: &mut [f32],
     p: Views,
     u: Views,
@@ -175,14 +173,12 @@ fn flux<const ADD: bool>(
     b: f32,
 ) {
     let n = k.len();
-    let [p0, p1, p2, p3, p4, p5, p6] = p;
-    let p = [&p0[..n], &p1[..n], &p2[..n], &p3[..n], &p4[..n], &p5[..n], &p6[..n]];
-    let [_, u1, u2, u3, u4, u5, _] = u;
-    let (u1, u2, u3, u4, u5) = (&u1[..n], &u2[..n], &u3[..n], &u4[..n], &u5[..n]);
+    let (p, u) = (cut(p, n), cut(u, n));
+    let flow = |k: usize, v: usize, i: usize| fma::<FUSED>(weight[k], p[v][i], base[k]) * u[v][i];
     for i in 0..n {
-        let far = (base[3] + weight[3] * p[5][i]) * u5[i] - (base[0] + weight[0] * p[1][i]) * u1[i];
-        let near = (base[2] + weight[2] * p[4][i]) * u4[i] - (base[1] + weight[1] * p[2][i]) * u2[i];
-        let change = (a * u3[i].abs() + b) * sixth(differences(&p, i)) - first * (8.0 * near - far);
+        let (far, near) = (flow(3, 5, i) - flow(0, 1, i), flow(2, 4, i) - flow(1, 2, i));
+        let filter = fma::<FUSED>(a, u[3][i].abs(), b) * sixth::<FUSED>(&p, i);
+        let change = fma::<FUSED>(-first, fma::<FUSED>(8.0, near, -far), filter);
         k[i] = if ADD { k[i] + change } else { change };
     }
 }
@@ -195,7 +191,7 @@ fn add_scaled(k: &mut [f32], f: &[f32], factor: f32) {
 
 /// Rates of change of all variables along one grid row, into `k`: one line of `points[0]` numbers per variable.
 #[inline(always)]
-pub(crate) fn rates<const D: usize>(
+pub(crate) fn rates<const D: usize, const FUSED: bool>(
     fluid: &Fluid,
     c: &RowConstants,
     values: &[f32],
@@ -216,8 +212,17 @@ pub(crate) fn rates<const D: usize>(
         if variable == names.pressure {
             let (p, even) = (names.pressure, [1.0; 4]);
             let level = [c.compressibility; 4];
-            flux::<false>(k, views(p, 0), views(0, 0), level, even, c.first[0], c.upwind[0], c.sound[0]);
-            flux::<true>(
+            flux::<false, FUSED>(
+                k,
+                views(p, 0),
+                views(0, 0),
+                level,
+                even,
+                c.first[0],
+                c.upwind[0],
+                c.sound[0],
+            );
+            flux::<true, FUSED>(
                 k,
                 views(p, 1),
                 views(1, 1),
@@ -228,46 +233,52 @@ pub(crate) fn rates<const D: usize>(
                 c.sound[1],
             );
             if D == 3 {
-                flux::<true>(k, views(p, 2), views(2, 2), level, even, c.first[2], c.upwind[2], c.sound[2]);
+                flux::<true, FUSED>(
+                    k,
+                    views(p, 2),
+                    views(2, 2),
+                    level,
+                    even,
+                    c.first[2],
+                    c.upwind[2],
+                    c.sound[2],
+                );
             }
             continue;
         }
         // sound is longitudinal: along an axis only that axis's velocity rings
         let filter = |d: usize| if variable == d { c.sound[d] } else { 0.0 };
-        let carrier = |d: usize| {
-            let carrier = Carrier {
-                f: views(variable, d),
-                u: inner(d),
-                first: c.first[d],
-                a: c.upwind[d],
-                b: filter(d),
-            };
-            carrier.cut(n)
+        let carrier = |d: usize| Carrier {
+            f: cut(views(variable, d), n),
+            u: &inner(d)[..n],
+            first: c.first[d],
+            a: c.upwind[d],
+            b: filter(d),
         };
         let (x, y) = (carrier(0), carrier(1));
         if variable == names.temperature || variable >= names.scalar(0) {
             for i in 0..n {
-                k[i] = x.at_limited(i) + y.at_limited(i);
+                k[i] = x.at_limited::<FUSED>(i) + y.at_limited::<FUSED>(i);
             }
             if D == 3 {
                 let z = carrier(2);
                 for i in 0..n {
-                    k[i] += z.at_limited(i);
+                    k[i] += z.at_limited::<FUSED>(i);
                 }
             }
         } else {
             for i in 0..n {
-                k[i] = x.at(i) + y.at(i);
+                k[i] = x.at::<FUSED>(i) + y.at::<FUSED>(i);
             }
             if D == 3 {
                 let z = carrier(2);
                 for i in 0..n {
-                    k[i] += z.at(i);
+                    k[i] += z.at::<FUSED>(i);
                 }
             }
         }
         if variable < D {
-            push(
+            push::<FUSED>(
                 k,
                 views(names.pressure, variable),
                 inner(names.temperature),

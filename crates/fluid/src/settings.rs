@@ -59,7 +59,7 @@ impl Default for Settings {
             scalar_diffusivity: 0.0,
             upwind: 1.0,
             sound_filter: 0.1,
-            courant: 0.8,
+            courant: 0.9,
             scalars: 0,
             texture_sets: 0,
             texture_stretch: f64::INFINITY,

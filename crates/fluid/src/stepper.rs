@@ -10,6 +10,7 @@ use crate::fluid::Fluid;
 use crate::kernel::{RowConstants, rates};
 use crate::{Error, Settings, SoundSpeed, State};
 use rayon::prelude::*;
+use std::any::TypeId;
 
 /// What a call of [`Stepper::advance`] did.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -165,7 +166,7 @@ impl Stepper {
         state.peaks = findings.peaks;
         state.time += dt;
         state.steps += 1;
-        raise_sound_speed(fluid, state, 3.0 * state.peak_speed());
+        raise_sound_speed(fluid, state, 2.5 * state.peak_speed());
         Ok(())
     }
 }
@@ -212,20 +213,44 @@ impl Sweep<'_> {
         let line = |variable: usize| &row[variable * layout.width + GHOSTS..][..layout.points[0]];
         let mut findings = Findings::default();
         for d in 0..names.dimensions {
-            let (mut peak, mut bad) = (0.0_f32, false);
-            for &u in line(d) {
-                peak = peak.max(u.abs());
-                bad |= !(u.abs() <= self.limit);
-            }
+            let peak = greatest(line(d));
             findings.peaks[d] = peak;
-            findings.broken |= bad;
+            // a NaN that the maximum has passed over shows in the sum
+            findings.broken |= !(peak <= self.limit) || !total(line(d)).is_finite();
         }
+        let temperature = line(names.temperature);
         let coldest = -self.fluid.base.theta[y] as f32;
-        for &t in line(names.temperature) {
-            findings.broken |= !(t > coldest) | !(t < f32::MAX);
-        }
+        let cold = temperature.iter().fold(false, |cold, &t| cold | (t <= coldest));
+        findings.broken |= cold || !total(temperature).is_finite();
         findings
     }
+}
+
+/// The greatest magnitude; lane by lane, so that it takes a vector at a time.
+#[inline(always)]
+fn greatest(line: &[f32]) -> f32 {
+    let (chunks, rest) = line.as_chunks::<16>();
+    let larger = |a: f32, b: f32| if b.abs() > a { b.abs() } else { a };
+    let mut lanes = [0.0_f32; 16];
+    for chunk in chunks {
+        for i in 0..16 {
+            lanes[i] = larger(lanes[i], chunk[i]);
+        }
+    }
+    lanes.iter().chain(rest).fold(0.0, |a, &b| larger(a, b))
+}
+
+/// The sum, in lanes: not finite if any number is not.
+#[inline(always)]
+fn total(line: &[f32]) -> f32 {
+    let (chunks, rest) = line.as_chunks::<16>();
+    let mut lanes = [0.0_f32; 16];
+    for chunk in chunks {
+        for i in 0..16 {
+            lanes[i] += chunk[i];
+        }
+    }
+    lanes.iter().chain(rest).sum()
 }
 
 /// The work on one grid row, compiled for every vector unit that there may be.
@@ -249,10 +274,13 @@ impl pulp::WithSimd for Row<'_> {
         let layout = &fluid.layout;
         let n = layout.points[0];
         let constants = &sweep.constants[place.0];
-        if fluid.variables.dimensions == 2 {
-            rates::<2>(fluid, constants, values, index, k);
-        } else {
-            rates::<3>(fluid, constants, values, index, k);
+        // every vector unit but none at all can multiply and add at once
+        let fused = TypeId::of::<S>() != TypeId::of::<pulp::Scalar>();
+        match (fluid.variables.dimensions, fused) {
+            (2, true) => rates::<2, true>(fluid, constants, values, index, k),
+            (2, false) => rates::<2, false>(fluid, constants, values, index, k),
+            (_, true) => rates::<3, true>(fluid, constants, values, index, k),
+            (_, false) => rates::<3, false>(fluid, constants, values, index, k),
         }
         if fluid.greatest_diffusivity() > 0.0 {
             fluid.add_diffusion(values, place, k);
