@@ -7,6 +7,7 @@
 mod linear;
 mod peers;
 mod s1_cloth;
+mod smoke;
 
 use std::process::ExitCode;
 
@@ -19,9 +20,10 @@ fn main() -> ExitCode {
     match name {
         "linear" => linear::run(options),
         "s1-cloth" => s1_cloth::run(options),
+        "smoke" => smoke::run(options),
         _ => {
             eprintln!(
-                "usage: cargo run --release -p benches -- NAME [--peers], NAME one of: linear, s1-cloth"
+                "usage: cargo run --release -p benches -- NAME [--peers], NAME one of: linear, s1-cloth, smoke"
             );
             ExitCode::from(2)
         }
