@@ -1,6 +1,10 @@
 //! A heated floor: writes pictures of the temperature of a plume as it grows. `cargo run --release -p fluid --example plume -- FOLDER`
 
-use fluid::{Domain, Drive, Field, Fluid, Initial, Quantity, Settings, Side, Source, Stepper};
+use fluid::{
+    ColorMap, Domain, Drive, Fluid, Initial, Picture, Quantity, Ramp, Settings, Side, Source, Stepper,
+    picture_of, smear,
+};
+use std::io::Write;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = std::env::args().nth(1).unwrap_or_else(|| ".".into());
@@ -16,31 +20,29 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let heat = Source { quantity: Quantity::Temperature, rate, toward: Some(warm) };
     let drive = Drive { sources: vec![heat], obstacle: None };
     let mut stepper = Stepper::new(&fluid);
-    for frame in 0..6 {
-        let report = stepper.advance(&fluid, &mut state, &drive, 1.0)?;
+    let ramp = Ramp { clear: 0.5, solid: 18.0 };
+    for frame in 0..8 {
+        let report = stepper.advance(&fluid, &mut state, &drive, 0.75)?;
         let temperature = state.temperature(&fluid);
-        save(&temperature, -2.0, 20.0, &format!("{folder}/plume{frame}.png"))?;
-        let pressure = state.pressure(&fluid);
-        let (low, high) = pressure.range();
-        save(&pressure, low, high, &format!("{folder}/pressure{frame}.png"))?;
-        let range = temperature.range();
-        use std::io::Write;
-        writeln!(
-            std::io::stdout(),
-            "{frame}: {report:?} sound {:.2} temperature {range:?}",
-            state.sound_speed
-        )?;
+        let night = Picture::new(1, 1, vec![[0.005, 0.004, 0.02, 1.0]])?;
+        let plume = picture_of(&temperature, &domain, [960, 640], ramp, &ColorMap::magic())?.over(&night);
+        save(&plume, &format!("{folder}/plume{frame}.png"))?;
+        // grain drawn out along the flow shows the eddies
+        let grain = |i: usize| ((i as u32).wrapping_mul(2_654_435_761) >> 20) as f32 / 4096.0;
+        let pixels = (0..480 * 320)
+            .map(|i| [grain(i * i + 7 * i), grain(i * i + 7 * i), grain(i * i + 7 * i), 1.0])
+            .collect();
+        let (u, v) = (state.velocity(&fluid, 0), state.velocity(&fluid, 1));
+        let flow = smear(&Picture::new(480, 320, pixels)?, &domain, [&u, &v], 0.06, 0.06)?;
+        save(&flow, &format!("{folder}/flow{frame}.png"))?;
+        let (speed, range) = (report.peak_speed, temperature.range());
+        writeln!(std::io::stdout(), "{frame}: {} steps, {speed:.2} m/s, {range:?} K", report.steps)?;
     }
     Ok(())
 }
 
-fn save(field: &Field, black: f32, white: f32, path: &str) -> Result<(), Box<dyn std::error::Error>> {
-    let pixels = field
-        .to_image()
-        .iter()
-        .map(|v| ((v - black) / (white - black) * 255.0).clamp(0.0, 255.0) as u8)
-        .collect();
-    let [width, height, _] = field.points;
-    image::GrayImage::from_raw(width as u32, height as u32, pixels).ok_or("size")?.save(path)?;
+fn save(picture: &Picture, path: &str) -> Result<(), Box<dyn std::error::Error>> {
+    let (width, height) = (picture.width as u32, picture.height as u32);
+    image::RgbaImage::from_raw(width, height, picture.to_srgb()).ok_or("size")?.save(path)?;
     Ok(())
 }

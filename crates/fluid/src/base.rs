@@ -29,7 +29,7 @@ pub(crate) struct Base {
     theta_ghosted: Vec<f64>,
     /// Square of the sound speed of air, m²/s², with ghost rows.
     air_squared: Vec<f64>,
-    /// 1 and ρ̄θ̄ are the only weights of the flux when the column does not wrap around.
+    /// The artist's profile less θ̄, K.
     pub(crate) profile_offset: Vec<f64>,
 }
 

@@ -6,7 +6,7 @@
 
 use crate::base::GHOSTS;
 use crate::fluid::Fluid;
-use crate::{Side, State};
+use crate::Side;
 
 impl Fluid {
     /// Diffusivity of a variable, m²/s.
@@ -98,13 +98,11 @@ fn reflect(i: isize, n: usize, sign: f32) -> (usize, f32) {
     }
 }
 
-impl State {
-    /// ∫ ν ρ̄ ‖∇u‖² dV is lost to viscosity per second; how much of it there is depends on the flow, so this gives only ν's scale: the
-    /// largest stable step of explicit diffusion, s.
-    pub(crate) fn diffusion_limit(fluid: &Fluid) -> f64 {
-        let h = fluid.domain.spacings();
-        let inverse: f64 = h.iter().take(fluid.variables.dimensions).map(|h| 1.0 / (h * h)).sum();
-        // RK4 holds down to −2.78; the fourth-order Laplacian reaches −16/3 κ/h² per axis
-        2.5 / (16.0 / 3.0 * fluid.greatest_diffusivity() * inverse)
+impl Fluid {
+    /// The largest stable step of explicit diffusion, s: RK4 holds down to −2.78, the fourth-order Laplacian reaches −16/3 κ/h² per axis.
+    pub(crate) fn diffusion_limit(&self) -> f64 {
+        let h = self.domain.spacings();
+        let inverse: f64 = h.iter().take(self.variables.dimensions).map(|h| 1.0 / (h * h)).sum();
+        2.5 / (16.0 / 3.0 * self.greatest_diffusivity() * inverse)
     }
 }

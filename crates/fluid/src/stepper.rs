@@ -87,7 +87,7 @@ impl Stepper {
         let wave = 2.82 / 1.372 / (advection + sound);
         let filter = 2.5 / (64.0 / 60.0 * upwind * filter);
         let drawn = 2.5 / drive.stiffness();
-        courant * wave.min(filter).min(State::diffusion_limit(fluid)).min(drawn)
+        courant * wave.min(filter).min(fluid.diffusion_limit()).min(drawn)
     }
 
     /// Steps until `seconds` have passed, in equal stable steps that adapt to the flow.
