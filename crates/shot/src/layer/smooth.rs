@@ -16,7 +16,7 @@ use super::{Failure, FrameResult, Layer, Remark, Settings, Simulation, Target};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Smooth {
-    /// The standard deviation of the averaging window, in seconds. Vibrations faster than about 0.13/window hertz lose half
+    /// The standard deviation of the averaging window, in seconds. Vibrations faster than about 0.19/window hertz lose half
     /// their amplitude and more.
     #[serde(default = "default_window")]
     #[schemars(extend("exclusiveMinimum" = 0.0, "maximum" = 10.0))]

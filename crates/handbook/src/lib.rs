@@ -1,0 +1,29 @@
+//! The book's keeper: no code, only tests that hold the pages in `docs/` and CONTRIBUTING.md to what the code says.
+//!
+//! Every Rust block of a page is compiled and run as a doc test, from here; `tests/book` does the rest: tables are what the
+//! code says, shots can be baked, links lead somewhere, and the lists of crates and dependencies are complete.
+//!
+//! ```sh
+//! BOOK_WRITE=1 cargo test -p handbook --test book    # writes the tables anew
+//! ```
+
+macro_rules! pages {
+    ($($name:ident: $path:literal,)*) => {
+        $(#[cfg(doctest)] #[doc = include_str!(concat!("../../../", $path))] struct $name;)*
+    };
+}
+
+pages! {
+    Contributing: "CONTRIBUTING.md",
+    Benches: "benches/README.md",
+    Contents: "docs/README.md",
+    Architecture: "docs/architecture.md",
+    Concepts: "docs/concepts.md",
+    Contact: "docs/contact.md",
+    Dependencies: "docs/dependencies.md",
+    Formats: "docs/formats.md",
+    ShotFile: "docs/shot-file.md",
+    Smoke: "docs/smoke.md",
+    LayerCloth: "docs/layers/cloth.md",
+    LayerSmooth: "docs/layers/smooth.md",
+}

@@ -1,0 +1,128 @@
+//! What stands between `<!-- NAME -->` and `<!-- end -->`.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use shell::Material;
+
+use crate::{lists, tables};
+
+/// Which keys of which table the pages have named, to find those that they forgot.
+#[derive(Default)]
+pub(crate) struct Seen(BTreeMap<String, Vec<String>>);
+
+/// The text of a section.
+pub(crate) fn section(name: &str, seen: &mut Seen) -> String {
+    let schema = shot::schema();
+    let definitions = &schema["definitions"];
+    let (what, rest) = name.split_once(' ').unwrap_or((name, ""));
+    match what {
+        // <!-- keys TABLE: key key … -->
+        "keys" => {
+            let (table, names) = rest.split_once(": ").unwrap_or_else(|| panic!("`{name}` names no keys"));
+            let names: Vec<&str> = names.split(' ').collect();
+            seen.0.entry(table.to_owned()).or_default().extend(names.iter().map(|name| (*name).to_owned()));
+            tables::keys(&properties(&schema, table), &names)
+        }
+        "choices" => tables::choices(&definitions[rest]),
+        "selectors" => tables::selectors(&definitions["Selector"]),
+        "layers" => {
+            let registry = shot::Registry::standard();
+            let link = |kind: &shot::Kind| format!("[`{0}`](layers/{0}.md)", kind.name);
+            let rows = registry.kinds().iter().map(|kind| vec![link(kind), kind.summary.to_owned()]);
+            tables::table(&["kind", "what it does"], rows)
+        }
+        "samples" => {
+            let rows = samples::all().iter().map(|sample| {
+                let clip = (sample.make)();
+                let groups = clip.meshes.iter().flat_map(|mesh| mesh.groups.iter().map(|group| &group.name));
+                let groups: Vec<String> = groups.map(|name| format!("`{name}`")).collect();
+                let groups = groups.join(", ");
+                vec![
+                    format!("`{}`", sample.name),
+                    sample.summary.to_owned(),
+                    clip.frame_count().to_string(),
+                    groups,
+                ]
+            });
+            tables::table(&["sample", "what it is", "frames", "groups"], rows)
+        }
+        "materials" => materials(),
+        "crates" => lists::crates(),
+        _ => panic!("there is no section `{name}`"),
+    }
+}
+
+impl Seen {
+    /// Every key of every table is on some page, once.
+    pub(crate) fn check(self) {
+        let schema = shot::schema();
+        let kinds: Vec<&str> = shot::Registry::standard().kinds().iter().map(|kind| kind.name).collect();
+        let tables = ["input", "output", "output.film", "layer", "wind", "box", "sphere", "height"];
+        for table in tables.iter().copied().chain(kinds) {
+            let properties = properties(&schema, table);
+            let mut expected: Vec<&String> = properties.as_object().unwrap().keys().collect();
+            let mut found: Vec<&String> = self.0.get(table).into_iter().flatten().collect();
+            expected.sort();
+            found.sort();
+            assert_eq!(found, expected, "keys of `{table}` in the book, and in the code");
+        }
+    }
+}
+
+/// The keys of a table of the shot file; of a layer only its own.
+fn properties(schema: &Value, table: &str) -> Value {
+    let common = ["kind", "name", "mesh", "enabled", "strength"];
+    let layers = schema["properties"]["layer"]["items"]["oneOf"].as_array().unwrap();
+    let definition = |name: &str| schema["definitions"][name]["properties"].clone();
+    let only = |layer: &Value, wanted: bool| {
+        let keys = layer["properties"].as_object().unwrap().iter();
+        keys.filter(|(key, _)| common.contains(&key.as_str()) == wanted)
+            .map(|(key, value)| (key.clone(), value.clone()))
+            .collect()
+    };
+    match table {
+        "input" | "output" => schema["properties"][table]["properties"].clone(),
+        "output.film" => definition("FilmLook"),
+        "wind" => definition("Wind"),
+        "box" => definition("BoxRegion"),
+        "sphere" => definition("SphereRegion"),
+        "height" => definition("HeightRegion"),
+        "layer" => {
+            let mut keys: Value = only(&layers[0], true);
+            keys["kind"]["description"] = "Which layer this is; see the table above.".into();
+            keys
+        }
+        kind => {
+            let layer = layers.iter().find(|layer| layer["title"] == kind);
+            only(layer.unwrap_or_else(|| panic!("there is no table `{kind}`")), false)
+        }
+    }
+}
+
+/// The presets: what to expect of them, then their values, one column each.
+fn materials() -> String {
+    let presets = Material::PRESETS.map(|preset| (preset, Material::preset(preset.name).unwrap()));
+    let words =
+        presets.iter().map(|(preset, _)| vec![format!("`{}`", preset.name), preset.description.to_owned()]);
+    type Dial = (&'static str, &'static str, fn(&Material) -> f64);
+    let dials: [Dial; 9] = [
+        ("area_density", "kg/m²", |m| m.area_density),
+        ("stretch_warp", "N/m", |m| m.stretch_warp),
+        ("stretch_weft", "N/m", |m| m.stretch_weft),
+        ("shear", "N/m", |m| m.shear),
+        ("poisson", "", |m| m.poisson),
+        ("bend_warp", "N·m", |m| m.bend_warp),
+        ("bend_weft", "N·m", |m| m.bend_weft),
+        ("damping", "at 5 Hz", |m| m.damping),
+        ("air_drag", "", |m| m.air_drag),
+    ];
+    let number = |value: f64| if value < 1e-2 { format!("{value:e}") } else { value.to_string() };
+    let rows = dials.iter().map(|(name, unit, value)| {
+        let values = presets.iter().map(|(_, material)| number(value(material)));
+        [format!("`{name}`"), (*unit).to_owned()].into_iter().chain(values).collect()
+    });
+    let head: Vec<&str> =
+        ["dial", "unit"].into_iter().chain(presets.iter().map(|(preset, _)| preset.name)).collect();
+    format!("{}\n{}", tables::table(&["material", "what to expect"], words), tables::table(&head, rows))
+}

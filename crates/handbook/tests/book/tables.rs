@@ -1,0 +1,109 @@
+//! Tables of keys from the JSON Schema of shot files.
+
+use serde_json::Value;
+
+/// A table in Markdown.
+pub(crate) fn table(head: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
+    let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
+    let head: Vec<String> = head.iter().map(|cell| (*cell).to_owned()).collect();
+    let rule: Vec<String> = head.iter().map(|_| "---".to_owned()).collect();
+    let body: String = rows.into_iter().map(|row| line(&row)).collect();
+    format!("{}{}{body}", line(&head), line(&rule))
+}
+
+/// The keys of a table of the shot file, in the order in which the page names them.
+pub(crate) fn keys(properties: &Value, names: &[&str]) -> String {
+    let row = |name: &&str| {
+        let property = &properties[*name];
+        assert!(property.is_object(), "there is no key `{name}`");
+        vec![format!("`{name}`"), kind(property), default(property), about(property)]
+    };
+    table(&["key", "value", "default", "meaning"], names.iter().map(row))
+}
+
+/// The words that a key may have.
+pub(crate) fn choices(definition: &Value) -> String {
+    let branches = definition["oneOf"].as_array().unwrap();
+    table(
+        &["value", "meaning"],
+        branches.iter().map(|branch| vec![format!("`{}`", branch["const"]), about(branch)]),
+    )
+}
+
+/// The selectors, each as one writes it.
+pub(crate) fn selectors(definition: &Value) -> String {
+    let row = |branch: &Value| {
+        let written = match branch["properties"].as_object().and_then(|keys| keys.iter().next()) {
+            None => branch["const"].to_string(),
+            Some((key, value)) => format!("{{ {key} = {} }}", example(key, value)),
+        };
+        vec![format!("`{written}`"), about(branch)]
+    };
+    table(&["selector", "chooses"], definition["oneOf"].as_array().unwrap().iter().map(row))
+}
+
+fn example(key: &str, value: &Value) -> &'static str {
+    match (key, value["type"].as_str()) {
+        ("group", _) => "\"hoist\"",
+        ("joint", _) => "\"Spine\"",
+        ("file", _) => "\"weights.csv\"",
+        ("any", _) => "[…]",
+        (_, Some("integer")) => "0",
+        _ => "{ … }",
+    }
+}
+
+fn about(schema: &Value) -> String {
+    let text = schema["description"].as_str().unwrap_or_default();
+    let first = text.split("\n\n").next().unwrap_or_default();
+    // rustdoc's links are only words here
+    first.replace('\n', " ").replace("[`", "`").replace("`]", "`").replace('|', "\\|")
+}
+
+/// What may stand behind the `=`.
+fn kind(schema: &Value) -> String {
+    let reference = [schema, &schema["allOf"][0], &schema["anyOf"][0]]
+        .iter()
+        .find_map(|schema| schema["$ref"].as_str()?.strip_prefix("#/definitions/").map(str::to_owned));
+    if let Some(name) = reference {
+        return match name.as_str() {
+            "Selector" => "a [selector](../shot-file.md#selectors)".into(),
+            "Wind" | "FilmLook" => "a table, below".into(),
+            _ => "a word, below".into(),
+        };
+    }
+    let number = |value: &Value| value.as_f64().map(|value| value.to_string());
+    let (least, most) = (number(&schema["minimum"]), number(&schema["maximum"]));
+    let range = match (number(&schema["exclusiveMinimum"]), least, most) {
+        (Some(above), _, Some(most)) => format!(", above {above}, at most {most}"),
+        (Some(above), _, None) => format!(", above {above}"),
+        (None, Some(least), Some(most)) => format!(", {least} to {most}"),
+        (None, Some(least), None) => format!(", {least} or more"),
+        _ => String::new(),
+    };
+    let plain = match &schema["type"] {
+        Value::String(kind) => kind.clone(),
+        Value::Array(kinds) => {
+            kinds.iter().filter_map(Value::as_str).find(|kind| *kind != "null").unwrap_or("").into()
+        }
+        _ => String::new(),
+    };
+    let word = match plain.as_str() {
+        "string" if schema["const"].is_null() => "text",
+        "array" if schema["maxItems"] == 3 => "three numbers",
+        "array" => "a list of texts",
+        "integer" => "a whole number",
+        "number" => "a number",
+        "boolean" => "`true` or `false`",
+        "" => "text",
+        other => panic!("what is a {other}?"),
+    };
+    format!("{word}{range}")
+}
+
+fn default(schema: &Value) -> String {
+    match &schema["default"] {
+        Value::Null | Value::Object(_) => "–".into(),
+        value => format!("`{value}`"),
+    }
+}
