@@ -1,2 +1,133 @@
-//! The followthrough binary.
-fn main() {}
+//! The `followthrough` command: a thin door to the libraries.
+//!
+//! What lives here is what only a command line has: arguments, progress bars, Ctrl-C, exit codes. One file per command
+//! in `commands/`; what an error says to people is in `trouble.rs`, what goes to the terminal in `voice.rs`.
+
+mod commands;
+mod demos;
+mod interrupt;
+mod source;
+mod trouble;
+mod voice;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use trouble::Trouble;
+use voice::Voice;
+
+/// Animation in, physics added, animation out.
+#[derive(Parser)]
+#[command(name = "followthrough", version, about, long_about = LONG_ABOUT, after_long_help = EXIT_CODES)]
+#[command(propagate_version = true, arg_required_else_help = true, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+    /// Say nothing but errors and what was asked for
+    #[arg(long, short, global = true)]
+    quiet: bool,
+}
+
+const LONG_ABOUT: &str = "\
+Animation in, physics added, animation out.
+
+A shot file names an animation and the layers of physics that are put on it. Begin with `followthrough demo`, which \
+needs no files; then `followthrough new` writes a shot file to change, `check` explains its mistakes and `bake` bakes it.
+
+Where a command wants a clip, `sample:NAME` names one that comes with followthrough, as in `followthrough info sample:flag`.";
+
+/// What scripts can rely on. The numbers are in [`trouble`].
+const EXIT_CODES: &str = "\
+Exit codes:
+  0    done
+  1    the input cannot be read, or the bake failed
+  2    the command line or the shot file has mistakes
+  3    the output cannot be written
+  4    `compare --within`: the clips differ by more than that
+  130  interrupted; nothing that was baked is lost
+
+Colours appear on terminals only, and not when NO_COLOR is set.";
+
+#[derive(Subcommand)]
+enum Command {
+    Demo(commands::demo::Arguments),
+    New(commands::new::Arguments),
+    Check(commands::check::Arguments),
+    Bake(commands::bake::Arguments),
+    Info(commands::info::Arguments),
+    Convert(commands::convert::Arguments),
+    Render(commands::render::Arguments),
+    Compare(commands::compare::Arguments),
+    Schema(commands::shell::Schema),
+    Completions(commands::shell::Completions),
+    Man(commands::shell::Man),
+}
+
+impl Command {
+    fn run(&self, voice: &Voice) -> Result<(), Trouble> {
+        match self {
+            Self::Demo(arguments) => arguments.run(voice),
+            Self::New(arguments) => arguments.run(voice),
+            Self::Check(arguments) => arguments.run(voice),
+            Self::Bake(arguments) => arguments.run(voice),
+            Self::Info(arguments) => arguments.run(voice),
+            Self::Convert(arguments) => arguments.run(voice),
+            Self::Render(arguments) => arguments.run(voice),
+            Self::Compare(arguments) => arguments.run(voice),
+            Self::Schema(arguments) => arguments.run(voice),
+            Self::Completions(arguments) => arguments.run(voice),
+            Self::Man(arguments) => arguments.run(voice),
+        }
+    }
+
+    /// Whether the answer, and any error, is one JSON object.
+    fn json(&self) -> bool {
+        match self {
+            Self::Demo(arguments) => arguments.bake.json,
+            Self::Check(arguments) => arguments.json,
+            Self::Bake(arguments) => arguments.options.json,
+            Self::Info(arguments) => arguments.json,
+            Self::Convert(arguments) => arguments.json,
+            Self::Render(arguments) => arguments.json,
+            Self::Compare(arguments) => arguments.json,
+            Self::New(_) | Self::Schema(_) | Self::Completions(_) | Self::Man(_) => false,
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let voice = Voice::new(cli.quiet);
+    match cli.command.run(&voice) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(trouble) => {
+            let code = trouble.exit_code();
+            voice.trouble(trouble, cli.command.json());
+            ExitCode::from(code)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_arguments_are_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_exit_code_is_documented() {
+        for code in [0, trouble::INPUT, trouble::USAGE, trouble::OUTPUT, trouble::DIFFERENT, trouble::STOPPED]
+        {
+            assert!(
+                EXIT_CODES.lines().any(|line| line.trim_start().starts_with(&format!("{code} "))),
+                "{code}"
+            );
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! `bake`: a shot file in, files and a report out.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use clap::Args;
+use serde_json::{Value, json};
+use shot::{Bake, BakeOptions, Context, FrameRange, Reader, Shot};
+
+use crate::interrupt;
+use crate::trouble::{self, Trouble};
+use crate::voice::Voice;
+
+/// Bake a shot file: add its physics, write its files and a report
+///
+/// Frames that were baked before and have not changed are not baked again; an interrupted bake goes on where it stopped.
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// The shot file
+    #[arg(value_name = "SHOT.toml")]
+    shot: PathBuf,
+    /// The folder for files, report and bake [default: what the shot says, or a folder beside it with its name]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) options: Options,
+}
+
+/// What `bake` and `demo` share.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Set a value over the file's, as in layer.flag.material=silk or layer[0].strength=0.5; repeatable
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// Only these frames, first and last counted from 0, as in 0-48
+    #[arg(long, value_name = "A-B")]
+    frames: Option<FrameRange>,
+    /// Threads to use; the result does not depend on it [default: one per core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
+    /// Forget earlier bakes of these layers and begin anew
+    #[arg(long)]
+    fresh: bool,
+    /// Answer with one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl Arguments {
+    pub(crate) fn run(&self, voice: &Voice) -> Result<(), Trouble> {
+        let shot = self.options.reader().read(&self.shot).map_err(|error| match Trouble::from(error) {
+            Trouble::Said { code: trouble::INPUT, message, help } if !self.shot.exists() => {
+                let write_one = format!("`followthrough new {}` writes one", self.shot.display());
+                let help = help.filter(|help| help.starts_with("did you mean")).unwrap_or(write_one);
+                Trouble::input(message).with_help(help)
+            }
+            other => other,
+        })?;
+        let begun = Instant::now();
+        let bake = self.options.bake(&shot, self.out.clone(), voice)?;
+        if self.options.json {
+            return voice.answer_json(&answer(&shot, &bake, begun.elapsed().as_secs_f64()));
+        }
+        for (layer, frame, text) in warnings(&bake) {
+            voice.remark(&format!("warning: layer `{layer}`, frame {frame}: {text}"));
+        }
+        match voice.is_quiet() {
+            true => Ok(()),
+            false => voice.answer(told(&bake)),
+        }
+    }
+}
+
+impl Options {
+    /// Reads shots with the values given with `--set`.
+    pub(crate) fn reader(&self) -> Reader {
+        self.set.iter().fold(Reader::default(), |reader, setting| reader.set(setting))
+    }
+
+    /// Bakes with progress, and so that Ctrl-C ends it after the frame at hand.
+    pub(crate) fn bake(&self, shot: &Shot, out: Option<PathBuf>, voice: &Voice) -> Result<Bake, Trouble> {
+        let folder = out.clone().unwrap_or_else(|| shot.default_out());
+        let options = BakeOptions {
+            out,
+            frames: self.frames,
+            fresh: self.fresh,
+            threads: self.threads.map(usize::from),
+        };
+        let listener = voice.progress();
+        let result = shot.bake(&options, &Context { progress: &*listener, cancel: interrupt::flag() });
+        listener.finish();
+        result.map_err(|error| explained(error, &folder))
+    }
+}
+
+/// What the library says, with what only this command knows: how to resume, and that the output is at fault.
+fn explained(error: shot::Error, out: &Path) -> Trouble {
+    let is_output = |path: &Path| path.starts_with(out) || out.starts_with(path);
+    match error {
+        shot::Error::Cancelled { .. } | shot::Error::CancelledOutput { .. } => {
+            let help = format!("nothing is lost; go on from here with\n{}", interrupt::same_command());
+            Trouble::stopped(error.to_string()).with_help(help)
+        }
+        shot::Error::Io { path, source, .. } if is_output(&path) => Trouble::output(&path, &source),
+        shot::Error::Clip(clip::Error::Io { path, source }) if is_output(&path) => {
+            Trouble::output(&path, &source)
+        }
+        other => other.into(),
+    }
+}
+
+/// What came out, for people: what to look at first stands first.
+pub(crate) fn told(bake: &Bake) -> String {
+    let mut lines = Vec::new();
+    let ending =
+        |path: &Path| path.extension().map(|e| e.to_string_lossy().to_lowercase()).unwrap_or_default();
+    let what = |path: &Path| match ending(path).as_str() {
+        "webp" => "film",
+        "png" => "pictures",
+        "glb" => "animation (open it in a glTF viewer or in Blender)",
+        "obj" => "mesh",
+        "pc2" | "mdd" => "point cache",
+        "bvh" => "skeleton motion",
+        _ => "",
+    };
+    let mut files: Vec<&Path> = bake.files.iter().map(PathBuf::as_path).collect();
+    files.sort_by_key(|path| match ending(path).as_str() {
+        "webp" => 0,
+        "png" => 1,
+        "glb" => 3,
+        _ => 4,
+    });
+    let mut report = bake.report.as_deref();
+    let mut meshes = 0;
+    for path in files {
+        if !matches!(ending(path).as_str(), "webp" | "png")
+            && let Some(report) = report.take()
+        {
+            lines.push(line(report, "report: pictures, plots, settings"));
+        }
+        if ending(path) == "obj" {
+            meshes += 1;
+            if meshes == 4 {
+                lines
+                    .push(format!("  … {} in all", bake.files.iter().filter(|f| ending(f) == "obj").count()));
+            }
+            if meshes > 3 {
+                continue;
+            }
+        }
+        lines.push(line(path, what(path)));
+    }
+    lines.extend(report.map(|report| line(report, "report: pictures, plots, settings")));
+    lines.join("\n")
+}
+
+fn line(path: &Path, what: &str) -> String {
+    format!("  {}  {what}", path.display()).trim_end().to_owned()
+}
+
+fn warnings(bake: &Bake) -> impl Iterator<Item = (&str, usize, &str)> {
+    bake.layers.iter().flat_map(|layer| {
+        layer.warnings.iter().map(|(frame, text)| (layer.name.as_str(), *frame, text.as_str()))
+    })
+}
+
+/// What came out, for machines.
+pub(crate) fn answer(shot: &Shot, bake: &Bake, seconds: f64) -> Value {
+    let layers: Vec<Value> = bake
+        .layers
+        .iter()
+        .map(|layer| {
+            let warnings: Vec<Value> =
+                layer.warnings.iter().map(|(frame, text)| json!({ "frame": frame, "text": text })).collect();
+            json!({
+                "name": layer.name,
+                "kind": layer.kind,
+                "mesh": bake.clip.meshes.get(layer.mesh).map(|mesh| &mesh.name),
+                "key": layer.key.to_string(),
+                "baked": layer.baked,
+                "reused": layer.reused,
+                "prepare_seconds": layer.prepare_seconds,
+                "warnings": warnings,
+            })
+        })
+        .collect();
+    json!({
+        "ok": true,
+        "shot": shot.name,
+        "out": bake.out,
+        "frames": { "first": bake.frames.first, "last": bake.frames.last },
+        "frame_rate_hz": bake.clip.frame_rate_hz,
+        "layers": layers,
+        "files": bake.files,
+        "report": bake.report,
+        "report_json": bake.report.as_ref().map(|report| report.with_extension("json")),
+        "seconds": seconds,
+    })
+}

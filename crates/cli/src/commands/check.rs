@@ -1,0 +1,49 @@
+//! `check`: every mistake of a shot file, underlined.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::json;
+use shot::{Mistakes, Reader};
+
+use crate::trouble::{Trouble, mistake_json};
+use crate::voice::Voice;
+
+/// Explain every mistake in a shot file; exit code 2 when there are any
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// The shot file
+    #[arg(value_name = "SHOT.toml", required_unless_present = "schema")]
+    shot: Option<PathBuf>,
+    /// Set a value over the file's before checking; repeatable
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// Answer with one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print the JSON Schema of shot files, for editors, and check nothing
+    #[arg(long)]
+    schema: bool,
+}
+
+impl Arguments {
+    pub(crate) fn run(&self, voice: &Voice) -> Result<(), Trouble> {
+        let Some(path) = self.shot.as_ref().filter(|_| !self.schema) else {
+            return voice.answer_json(&shot::schema());
+        };
+        let reader = self.set.iter().fold(Reader::default(), |reader, setting| reader.set(setting));
+        let mistakes = shot::check(path, &reader)?;
+        if !mistakes.is_empty() {
+            // with --json the object that tells them is made from this
+            return Err(Mistakes(mistakes).into());
+        }
+        if self.json {
+            let none: Vec<serde_json::Value> = mistakes.iter().map(mistake_json).collect();
+            return voice.answer_json(&json!({ "ok": true, "file": path, "mistakes": none }));
+        }
+        match voice.is_quiet() {
+            true => Ok(()),
+            false => voice.answer(format!("{}: no mistakes", path.display())),
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! `compare`: how far two animations are apart, and how much each is stretched.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use clip::{Clip, FrameDistance, FrameStrain};
+use serde_json::{Value, json};
+
+use crate::trouble::{self, Trouble};
+use crate::voice::Voice;
+use crate::{interrupt, source};
+
+/// Compare two animations: distances frame by frame, strain, topology
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// The first animation, or sample:NAME
+    a: PathBuf,
+    /// The second animation, or sample:NAME
+    b: PathBuf,
+    /// Fail with exit code 4 when topologies or frame counts differ or any point is farther away than this, in metres
+    #[arg(long, value_name = "METRES")]
+    within: Option<f64>,
+    /// Answer with one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What was found.
+struct Comparison {
+    differences: Vec<String>,
+    /// `None` when the meshes have nothing in common that could be measured.
+    distances: Option<Vec<FrameDistance>>,
+    strains: [Vec<FrameStrain>; 2],
+}
+
+impl Arguments {
+    pub(crate) fn run(&self, voice: &Voice) -> Result<(), Trouble> {
+        let (a, b) = (source::open(&self.a)?, source::open(&self.b)?);
+        let found = measure(&a, &b, voice)?;
+        if self.json {
+            voice.answer_json(&self.json(&a, &b, &found))?;
+        } else {
+            voice.answer(self.text(&a, &b, &found))?;
+        }
+        match self.within.and_then(|within| too_far(within, &a, &b, &found)) {
+            // the object that was asked for is out; a second one would break whoever reads it
+            Some(words) if self.json => {
+                voice.remark(&words);
+                std::process::exit(trouble::DIFFERENT.into());
+            }
+            Some(message) => Err(Trouble::Said { code: trouble::DIFFERENT, message, help: None }),
+            None => Ok(()),
+        }
+    }
+
+    fn json(&self, a: &Clip, b: &Clip, found: &Comparison) -> Value {
+        let distance = found.distances.as_ref().map(|frames| {
+            json!({
+                "max": largest(frames),
+                "rms": root_mean_square(frames.iter().map(|frame| frame.rms)),
+                "worst": worst(frames).map(|(frame, mesh, point)| {
+                    json!({ "frame": frame, "mesh": a.meshes.get(mesh).map(|m| &m.name), "point": point })
+                }),
+                "per_frame": frames,
+            })
+        });
+        let strain = |frames: &[FrameStrain]| {
+            json!({
+                "max_stretch": frames.iter().map(|frame| frame.max_stretch).fold(0.0, f64::max),
+                "max_compression": frames.iter().map(|frame| frame.max_compression).fold(0.0, f64::max),
+                "rms": root_mean_square(frames.iter().map(|frame| frame.rms)),
+                "per_frame": frames,
+            })
+        };
+        json!({
+            "ok": true,
+            "a": { "file": self.a, "frames": a.frame_count(), "frame_rate_hz": a.frame_rate_hz },
+            "b": { "file": self.b, "frames": b.frame_count(), "frame_rate_hz": b.frame_rate_hz },
+            "frames": a.frame_count().min(b.frame_count()),
+            "topology": { "same": found.differences.is_empty(), "differences": found.differences },
+            "distance": distance,
+            "strain": { "a": strain(&found.strains[0]), "b": strain(&found.strains[1]) },
+        })
+    }
+
+    fn text(&self, a: &Clip, b: &Clip, found: &Comparison) -> String {
+        let mut lines = Vec::new();
+        match found.differences.as_slice() {
+            [] => lines.push("topology: the same".to_owned()),
+            some => lines.extend(some.iter().map(|difference| format!("topology: {difference}"))),
+        }
+        if a.frame_count() != b.frame_count() {
+            lines.push(format!(
+                "frames: {} and {}; the rest is not compared",
+                a.frame_count(),
+                b.frame_count()
+            ));
+        }
+        if a.frame_rate_hz != b.frame_rate_hz {
+            lines.push(format!("frame rates: {} and {} per second", a.frame_rate_hz, b.frame_rate_hz));
+        }
+        match &found.distances {
+            None => lines.push("distance: the meshes have neither points nor vertices in common".to_owned()),
+            Some(frames) => {
+                let mut line = format!(
+                    "distance: at most {}, root mean square {}",
+                    length(largest(frames)),
+                    length(root_mean_square(frames.iter().map(|frame| frame.rms)))
+                );
+                if let Some((frame, mesh, point)) = worst(frames).filter(|_| largest(frames) > 0.0) {
+                    let mesh = a.meshes.get(mesh).map_or("", |mesh| mesh.name.as_str());
+                    line += &format!("; most at frame {frame}, point {point} of {mesh}");
+                }
+                lines.push(line);
+            }
+        }
+        for (path, frames) in [(&self.a, &found.strains[0]), (&self.b, &found.strains[1])] {
+            let most = |of: fn(&FrameStrain) -> f64| 100.0 * frames.iter().map(of).fold(0.0, f64::max);
+            lines.push(format!(
+                "strain of {}: stretched at most {:.2} %, shortened at most {:.2} %",
+                path.display(),
+                most(|frame| frame.max_stretch),
+                most(|frame| frame.max_compression)
+            ));
+        }
+        lines.join("\n")
+    }
+}
+
+fn measure(a: &Clip, b: &Clip, voice: &Voice) -> Result<Comparison, Trouble> {
+    let listener = voice.progress();
+    let strains = |clip: &Clip, title: &str| {
+        let strains = clip::strains(&source::watched(clip, title, &listener));
+        listener.clear();
+        strains
+    };
+    let distances = clip::distances(&source::watched(a, "distances", &listener), b);
+    listener.clear();
+    let strains = [strains(a, "strain of the first"), strains(b, "strain of the second")];
+    if interrupt::pressed() {
+        return Err(Trouble::stopped("stopped"));
+    }
+    let differences = clip::topology_differences(a, b);
+    let distances = match distances {
+        Ok(distances) => Some(distances),
+        // an answer, not a failure, when the meshes themselves differ
+        Err(clip::Error::FrameMismatch { .. }) if !differences.is_empty() => None,
+        Err(error) => return Err(error.into()),
+    };
+    let [of_a, of_b] = strains;
+    Ok(Comparison { differences, distances, strains: [of_a?, of_b?] })
+}
+
+/// Why the clips are not within so many metres of each other.
+fn too_far(within: f64, a: &Clip, b: &Clip, found: &Comparison) -> Option<String> {
+    if let Some(difference) = found.differences.first() {
+        return Some(format!("the topologies differ: {difference}"));
+    }
+    if a.frame_count() != b.frame_count() {
+        return Some(format!("one has {} frames, the other {}", a.frame_count(), b.frame_count()));
+    }
+    let largest = largest(found.distances.as_deref().unwrap_or_default());
+    // not `>`: what is not a number is not within anything
+    let near = largest <= within;
+    (!near).then(|| format!("they are {} apart, more than {}", length(largest), length(within)))
+}
+
+fn largest(frames: &[FrameDistance]) -> f64 {
+    frames.iter().map(|frame| frame.max).fold(0.0, f64::max)
+}
+
+/// Frame, mesh and point of the largest distance.
+fn worst(frames: &[FrameDistance]) -> Option<(usize, usize, usize)> {
+    let frame = frames.iter().max_by(|a, b| a.max.total_cmp(&b.max).then(b.frame.cmp(&a.frame)))?;
+    frame.worst.map(|(mesh, point)| (frame.frame, mesh, point))
+}
+
+fn root_mean_square(values: impl ExactSizeIterator<Item = f64>) -> f64 {
+    let count = values.len().max(1) as f64;
+    (values.map(|value| value * value).sum::<f64>() / count).sqrt()
+}
+
+/// Metres as people read them.
+fn length(metres: f64) -> String {
+    match metres {
+        0.0 => "0".to_owned(),
+        m if m < 1e-6 => format!("{:.2} nm", 1e9 * m),
+        m if m < 1e-3 => format!("{:.2} µm", 1e6 * m),
+        m if m < 0.1 => format!("{:.2} mm", 1e3 * m),
+        m => format!("{m:.3} m"),
+    }
+}

@@ -1,0 +1,79 @@
+//! `convert`: a clip in one format, written in another.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use clip::WriteOptions;
+use serde_json::json;
+use shot::FrameRange;
+
+use crate::source::{self, Reading};
+use crate::trouble::Trouble;
+use crate::voice::{Voice, size};
+
+/// Write an animation in another format
+///
+/// The endings tell the formats: .glb, .gltf, .obj, .pc2, .mdd and .bvh are read; .glb, .obj (a numbered sequence when
+/// there are several frames), .pc2, .mdd and .bvh are written. glTF comes out with its deformation baked.
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// The animation to read, or sample:NAME
+    #[arg(value_name = "IN")]
+    input: PathBuf,
+    /// The file to write
+    #[arg(value_name = "OUT")]
+    output: PathBuf,
+    /// Only these frames, first and last counted from 0, as in 0-48
+    #[arg(long, value_name = "A-B")]
+    frames: Option<FrameRange>,
+    #[command(flatten)]
+    reading: Reading,
+    /// How long one unit of the written file is: m, cm, mm, in, ft or a number of metres [default: m]
+    #[arg(long, value_name = "UNIT", value_parser = source::unit, help_heading = "Writing")]
+    out_unit: Option<f64>,
+    /// The number of the first frame in the written file
+    #[arg(long, value_name = "N", help_heading = "Writing")]
+    start_frame: Option<u32>,
+    /// Leave the normals of every frame out of a .glb: half the size, but viewers shade flat
+    #[arg(long, help_heading = "Writing")]
+    no_normals: bool,
+    /// Answer with one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl Arguments {
+    pub(crate) fn run(&self, voice: &Voice) -> Result<(), Trouble> {
+        let clip = source::cropped(self.reading.open(&self.input)?, self.frames)?;
+        let options = WriteOptions {
+            start_frame: self.start_frame,
+            unit_in_metres: self.out_unit,
+            normals: !self.no_normals,
+        };
+        let listener = voice.progress();
+        let name = self.output.file_name().unwrap_or(self.output.as_os_str()).to_string_lossy();
+        let watched = source::watched(&clip, &format!("write {name}"), &listener);
+        let written = clip::write(&self.output, &watched, &options);
+        listener.clear();
+        let written = written.map_err(|error| Trouble::while_writing(&error))?;
+        if self.json {
+            return voice.answer_json(&json!({
+                "ok": true,
+                "files": written.files,
+                "frames": written.frames,
+                "frame_rate_hz": clip.frame_rate_hz,
+                "bytes": written.bytes,
+            }));
+        }
+        if voice.is_quiet() {
+            return Ok(());
+        }
+        let first = written.files.first().map(|path| path.display().to_string()).unwrap_or_default();
+        let more = match written.files.len() {
+            0 | 1 => String::new(),
+            2 => format!(" (with {})", written.files[1].display()),
+            count => format!(" and {} more files", count - 1),
+        };
+        voice.answer(format!("wrote {first}{more}: {} frames, {}", written.frames, size(written.bytes)))
+    }
+}

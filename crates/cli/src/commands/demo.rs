@@ -1,0 +1,69 @@
+//! `demo`: a shot that comes with the program, baked without any files.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use clap::Args;
+use serde_json::json;
+
+use super::bake;
+use crate::demos::{self, Demo};
+use crate::interrupt;
+use crate::trouble::Trouble;
+use crate::voice::Voice;
+
+/// Bake a shot that comes with followthrough; no files are needed
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// Which one
+    #[arg(default_value = "flag")]
+    name: String,
+    /// List the demos
+    #[arg(long)]
+    list: bool,
+    /// The folder for everything that comes out [default: followthrough-demo/NAME]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) bake: bake::Options,
+}
+
+impl Arguments {
+    pub(crate) fn run(&self, voice: &Voice) -> Result<(), Trouble> {
+        if self.list {
+            return self.list(voice);
+        }
+        let demo = demos::by_name(&self.name)?;
+        let shot = self.bake.reader().parse(&format!("{}.toml", demo.name), demo.text, Path::new(""))?;
+        let out = self.out.clone().unwrap_or_else(|| Path::new("followthrough-demo").join(demo.name));
+        voice.remark(&format!("{}: {}", demo.name, demo.summary()));
+        let begun = Instant::now();
+        let baked = self.bake.bake(&shot, Some(out), voice)?;
+        let seconds = begun.elapsed().as_secs_f64();
+        if self.bake.json {
+            return voice.answer_json(&bake::answer(&shot, &baked, seconds));
+        }
+        if voice.is_quiet() {
+            return Ok(());
+        }
+        let (name, program) = (demo.name, interrupt::program());
+        voice.answer(format!(
+            "\nDone in {seconds:.1} s. Look at:\n{}\n\n\
+             Make it yours:\n  {program} new {name}.toml --from {name}\n  {program} bake {name}.toml",
+            bake::told(&baked)
+        ))
+    }
+
+    fn list(&self, voice: &Voice) -> Result<(), Trouble> {
+        if self.bake.json {
+            let list: Vec<_> = demos::ALL
+                .iter()
+                .map(|demo| json!({ "name": demo.name, "summary": demo.summary() }))
+                .collect();
+            return voice.answer_json(&json!({ "demos": list }));
+        }
+        let width = demos::ALL.iter().map(|demo| demo.name.len()).max().unwrap_or(0);
+        let line = |demo: &Demo| format!("{:width$}  {}", demo.name, demo.summary());
+        voice.answer(demos::ALL.iter().map(line).collect::<Vec<_>>().join("\n"))
+    }
+}

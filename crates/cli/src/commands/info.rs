@@ -1,0 +1,162 @@
+//! `info`: what a file holds, and what is wrong with it.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use clip::{Animation, Clip, Mesh, Problem, Severity};
+use serde_json::{Value, json};
+
+use crate::interrupt;
+use crate::source::{self, Reading};
+use crate::trouble::Trouble;
+use crate::voice::Voice;
+
+/// Tell what a file holds: meshes, joints, clips, frames, groups, and problems found
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// The file (.glb, .gltf, .obj, .pc2, .mdd, .bvh), a numbered sequence as in flag.####.obj, or sample:NAME
+    file: PathBuf,
+    #[command(flatten)]
+    reading: Reading,
+    /// Answer with one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl Arguments {
+    pub(crate) fn run(&self, voice: &Voice) -> Result<(), Trouble> {
+        let clip = self.reading.open(&self.file)?;
+        let description = match source::sample_name(&self.file) {
+            Some(_) => None,
+            None => Some(clip::describe(&self.file)?),
+        };
+        let listener = voice.progress();
+        let problems = clip::problems(&source::watched(&clip, "look at frames", &listener));
+        listener.clear();
+        if interrupt::pressed() {
+            return Err(Trouble::stopped("stopped"));
+        }
+        let format =
+            description.as_ref().map_or("sample".into(), |d| format!("{:?}", d.format).to_lowercase());
+        let animations = description.map(|description| description.animations).unwrap_or_default();
+        let info = Info { file: &self.file, format, clip, animations, problems };
+        if self.json { voice.answer_json(&info.json()) } else { voice.answer(info.text()) }
+    }
+}
+
+/// Everything that is known about a file.
+struct Info<'a> {
+    file: &'a Path,
+    format: String,
+    clip: Clip,
+    animations: Vec<Animation>,
+    problems: Vec<Problem>,
+}
+
+impl Info<'_> {
+    fn json(&self) -> Value {
+        let clip = &self.clip;
+        let meshes: Vec<Value> = clip.meshes.iter().map(mesh_json).collect();
+        let total = |count: fn(&Mesh) -> usize| clip.meshes.iter().map(count).sum::<usize>();
+        let groups = clip.meshes.iter().flat_map(|mesh| {
+            mesh.groups.iter().map(|group| json!({ "mesh": mesh.name, "name": group.name }))
+        });
+        let clips = self.animations.iter().map(
+            |animation| json!({ "name": animation.name, "seconds": animation.seconds, "channels": animation.channels }),
+        );
+        let joints = clip.skeleton.as_ref().map(|skeleton| skeleton.joints.as_slice()).unwrap_or_default();
+        json!({
+            "ok": true,
+            "file": self.file,
+            "format": self.format,
+            "name": clip.name,
+            "frames": clip.frame_count(),
+            "frame_rate_hz": clip.frame_rate_hz,
+            "seconds": clip.duration(),
+            "meshes": meshes,
+            "points": total(Mesh::point_count),
+            "vertices": total(Mesh::vertex_count),
+            "triangles": total(|mesh| mesh.faces.triangles().count()),
+            "joints": joints.len(),
+            "joint_names": joints.iter().map(|joint| joint.name.as_str()).collect::<Vec<_>>(),
+            "clips": clips.collect::<Vec<_>>(),
+            "groups": groups.collect::<Vec<_>>(),
+            "materials": clip.materials.iter().map(|material| material.name.as_str()).collect::<Vec<_>>(),
+            "problems": self.problems,
+        })
+    }
+
+    fn text(&self) -> String {
+        let clip = &self.clip;
+        let frames = clip.frame_count();
+        let mut lines = vec![format!(
+            "{} ({}): {frames} {} at {} per second, {:.2} s",
+            self.file.display(),
+            self.format,
+            if frames == 1 { "frame" } else { "frames" },
+            clip.frame_rate_hz,
+            clip.duration(),
+        )];
+        for mesh in &clip.meshes {
+            let [x, y, z] = size(mesh);
+            lines.push(format!(
+                "mesh {}: {} points, {} vertices, {} triangles, {x:.2} × {y:.2} × {z:.2} m",
+                mesh.name,
+                mesh.point_count(),
+                mesh.vertex_count(),
+                mesh.faces.triangles().count(),
+            ));
+            if !mesh.groups.is_empty() {
+                let names: Vec<&str> = mesh.groups.iter().map(|group| group.name.as_str()).collect();
+                lines.push(format!("  groups: {}", names.join(", ")));
+            }
+        }
+        if let Some(skeleton) = &clip.skeleton {
+            let roots = skeleton.joints.iter().filter(|joint| joint.parent.is_none());
+            let roots: Vec<&str> = roots.map(|joint| joint.name.as_str()).collect();
+            lines.push(format!("skeleton: {} joints under {}", skeleton.joints.len(), roots.join(", ")));
+        }
+        lines.extend(self.animations.iter().map(|a| format!("clip {}: {:.2} s", a.name, a.seconds)));
+        lines.extend(self.problems.iter().map(|problem| match problem.severity {
+            Severity::Error => format!("error: {problem}"),
+            Severity::Warning => format!("warning: {problem}"),
+        }));
+        if self.problems.is_empty() {
+            lines.push("no problems found".into());
+        }
+        lines.join("\n")
+    }
+}
+
+fn mesh_json(mesh: &Mesh) -> Value {
+    let groups: Vec<Value> = mesh
+        .groups
+        .iter()
+        .map(|group| {
+            let points = group.weights.iter().filter(|&&weight| weight != 0.0).count();
+            json!({ "name": group.name, "points": points })
+        })
+        .collect();
+    json!({
+        "name": mesh.name,
+        "points": mesh.point_count(),
+        "vertices": mesh.vertex_count(),
+        "faces": mesh.faces.len(),
+        "triangles": mesh.faces.triangles().count(),
+        "parts": mesh.parts.len(),
+        "uvs": !mesh.uvs.is_empty(),
+        "skin_joints": mesh.skin.as_ref().map_or(0, |skin| skin.binds.len()),
+        "groups": groups,
+        "size_m": size(mesh),
+    })
+}
+
+/// Extent at rest along x, y and z, in metres.
+fn size(mesh: &Mesh) -> [f32; 3] {
+    [0, 1, 2].map(|axis| {
+        let coordinates = || mesh.rest_points.iter().map(|p| p[axis]);
+        let extent =
+            coordinates().fold(f32::NEG_INFINITY, f32::max) - coordinates().fold(f32::INFINITY, f32::min);
+        if extent.is_finite() { extent } else { 0.0 }
+    })
+}

@@ -1,0 +1,353 @@
+//! `render`: pictures and short films of any clip.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use clip::{Clip, Frame, StrainMeter};
+use render::{ColorMap, Film, Look, Picture, Scalars, Shading, Stage, View};
+use serde_json::json;
+use shot::FrameRange;
+
+use crate::interrupt;
+use crate::source::{self, Reading};
+use crate::trouble::Trouble;
+use crate::voice::{Voice, size};
+
+/// Make a picture, a contact sheet or a short film of an animation; no GPU is needed
+///
+/// OUT.png is one picture (or, with --sheet, many frames on one), OUT.webp is a film, anything else is a folder for
+/// numbered pictures.
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// The animation, or sample:NAME
+    #[arg(value_name = "CLIP")]
+    input: PathBuf,
+    /// The picture (.png), the film (.webp) or the folder to write
+    #[arg(value_name = "OUT")]
+    output: PathBuf,
+    /// The frame to show, from 0 [default: the middle one]
+    #[arg(long, value_name = "N", conflicts_with_all = ["frames", "sheet"])]
+    frame: Option<usize>,
+    /// Only these frames, first and last counted from 0, as in 0-48
+    #[arg(long, value_name = "A-B")]
+    frames: Option<FrameRange>,
+    /// A contact sheet of so many frames
+    #[arg(long, value_name = "COUNT", num_args = 0..=1, default_missing_value = "12")]
+    sheet: Option<usize>,
+    /// Frames in a row of the contact sheet
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    columns: usize,
+    /// From where: three-quarter, front, back, side, top, or two angles in degrees: azimuth,elevation
+    #[arg(long, value_name = "VIEW", default_value = "three-quarter", value_parser = view, allow_hyphen_values = true)]
+    view: View,
+    /// Pixels of each picture
+    #[arg(long, value_name = "WxH", default_value = "640x480", value_parser = dimensions)]
+    size: [u32; 2],
+    /// Show another animation to the right, from the same camera
+    #[arg(long, value_name = "CLIP")]
+    beside: Option<PathBuf>,
+    /// Colour the surface by a number
+    #[arg(long, value_name = "WHAT")]
+    color: Option<Color>,
+    /// The group whose weights are shown by --color weight
+    #[arg(long, value_name = "GROUP", required_if_eq("color", "weight"))]
+    group: Option<String>,
+    /// The animation that --color distance measures from [default: the one beside]
+    #[arg(long, value_name = "CLIP")]
+    against: Option<PathBuf>,
+    /// The numbers at the ends of the colour scale, in the legend's unit [default: what occurs]
+    #[arg(long, value_name = "LOW,HIGH", value_parser = range, allow_hyphen_values = true)]
+    range: Option<[f32; 2]>,
+    /// Draw the edges of the faces
+    #[arg(long)]
+    wireframe: bool,
+    /// Show facets instead of a smooth surface
+    #[arg(long)]
+    flat: bool,
+    /// Draw the skeleton
+    #[arg(long)]
+    bones: bool,
+    /// Clay instead of the file's materials
+    #[arg(long)]
+    clay: bool,
+    /// Keep every pixel of a film exactly, in about five times the space
+    #[arg(long)]
+    exact: bool,
+    #[command(flatten)]
+    reading: Reading,
+    /// Answer with one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What colours can stand for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Color {
+    /// How much edges are longer (or shorter) than at rest, in per cent
+    Strain,
+    /// The weights of a vertex group
+    Weight,
+    /// How far points are from another animation, in millimetres
+    Distance,
+}
+
+impl Arguments {
+    pub(crate) fn run(&self, voice: &Voice) -> Result<(), Trouble> {
+        let clip = source::cropped(self.reading.open(&self.input)?, self.frames)?;
+        let open = |path: &PathBuf| source::cropped(source::open(path)?, self.frames);
+        let beside = self.beside.as_ref().map(open).transpose()?;
+        let against = self.against.as_ref().map(open).transpose()?;
+        let last = clip.frame_count().saturating_sub(1);
+        if let Some(frame) = self.frame.filter(|&frame| frame > last) {
+            let words = format!("frame {frame} was asked for, but the clip has frames 0-{last}");
+            return Err(Trouble::usage(words));
+        }
+        let clips: Vec<(&str, &Clip)> = match &beside {
+            Some(other) => vec![(caption(&self.input), &clip), (caption_of(&self.beside), other)],
+            None => vec![("", &clip)],
+        };
+        let look = Look {
+            wireframe: self.wireframe,
+            bones: self.bones,
+            materials: !self.clay,
+            shading: if self.flat { Shading::Flat } else { Shading::Smooth },
+            ..Look::default()
+        };
+        let shown = Shown {
+            stage: Stage::new(&clips, self.view, look, self.size)?,
+            colors: Colors::new(self, &clip, against.as_ref().or(beside.as_ref()))?,
+        };
+        interrupt::flag();
+        let files = self.write(&shown, last, voice)?;
+        let bytes: u64 = files.iter().filter_map(|path| path.metadata().ok()).map(|file| file.len()).sum();
+        if self.json {
+            return voice.answer_json(&json!({ "ok": true, "files": files, "bytes": bytes }));
+        }
+        match (voice.is_quiet(), files.as_slice()) {
+            (true, _) | (_, []) => Ok(()),
+            (_, [file]) => voice.answer(format!("wrote {} ({})", file.display(), size(bytes))),
+            (_, [first, .., end]) => voice.answer(format!(
+                "wrote {} pictures, {} to {} ({})",
+                files.len(),
+                first.display(),
+                end.display(),
+                size(bytes)
+            )),
+        }
+    }
+
+    fn write(&self, shown: &Shown<'_>, last: usize, voice: &Voice) -> Result<Vec<PathBuf>, Trouble> {
+        let out = &self.output;
+        let ending = out.extension().map(|ending| ending.to_string_lossy().to_lowercase());
+        let middle = self.frame.unwrap_or(last / 2);
+        let frames = match self.frame {
+            Some(frame) => frame..frame + 1,
+            None => 0..shown.stage.frame_count(),
+        };
+        let listener = voice.progress();
+        let title = format!("render {}", caption(out));
+        let step = |done: usize| {
+            listener.part(&title, done, frames.len());
+            match interrupt::pressed() {
+                true => Err(Trouble::stopped(format!("stopped; {} was not finished", out.display()))),
+                false => Ok(()),
+            }
+        };
+        let result = match (ending.as_deref(), self.sheet) {
+            (Some("png"), Some(count)) => {
+                let picture = shown.sheet(count, self.columns)?;
+                save(out, &picture.png()?).map(|()| vec![out.clone()])
+            }
+            (Some("png"), None) => save(out, &shown.picture(middle)?.png()?).map(|()| vec![out.clone()]),
+            (_, Some(_)) => Err(Trouble::usage("a contact sheet is one picture; name it .png")),
+            (Some("webp"), None) => {
+                let rate = shown.stage.frame_rate_hz();
+                let mut film = if self.exact { Film::exact(rate)? } else { Film::new(rate)? };
+                for (done, frame) in frames.clone().enumerate() {
+                    film.push(&shown.picture(frame)?)?;
+                    step(done + 1)?;
+                }
+                save(out, &film.finish()?).map(|()| vec![out.clone()])
+            }
+            (None, None) => {
+                std::fs::create_dir_all(out).map_err(|error| Trouble::output(out, &error))?;
+                let mut files = Vec::new();
+                for (done, frame) in frames.clone().enumerate() {
+                    files.push(shown.picture(frame)?.save_numbered(out, frame)?);
+                    step(done + 1)?;
+                }
+                Ok(files)
+            }
+            (Some(ending), None) => Err(Trouble::usage(format!("pictures are not written as .{ending}"))
+                .with_help("write .png for a picture, .webp for a film, or a folder's name")),
+        };
+        listener.clear();
+        result
+    }
+}
+
+/// A stage, and numbers on its first clip.
+struct Shown<'a> {
+    stage: Stage<'a>,
+    colors: Option<Colors<'a>>,
+}
+
+impl Shown<'_> {
+    fn picture(&self, frame: usize) -> Result<Picture, Trouble> {
+        let scalars = |index: usize, shown: &Frame| match (&self.colors, index) {
+            (Some(colors), 0) => colors.at(frame, shown).map(Some),
+            _ => Ok(None),
+        };
+        Ok(self.stage.picture_with(frame, scalars)?)
+    }
+
+    fn sheet(&self, count: usize, columns: usize) -> Result<Picture, Trouble> {
+        if self.colors.is_none() {
+            return Ok(self.stage.contact_sheet(count, columns)?);
+        }
+        let frames = self.stage.frame_count();
+        let count = count.min(frames);
+        let spread = |i: usize| if count < 2 { 0 } else { i * (frames - 1) / (count - 1) };
+        let cell = |i: usize| Ok(self.picture(spread(i))?.labelled(&spread(i).to_string()));
+        let cells = (0..count).map(cell).collect::<Result<Vec<_>, Trouble>>()?;
+        Ok(Picture::contact_sheet(&cells, columns)?)
+    }
+}
+
+/// Numbers for the points of a clip, on one scale for all its frames.
+struct Colors<'a> {
+    clip: &'a Clip,
+    measure: Measure<'a>,
+    range: [f32; 2],
+}
+
+enum Measure<'a> {
+    Strain(StrainMeter),
+    Weight(&'a str),
+    Distance(&'a Clip),
+}
+
+impl<'a> Colors<'a> {
+    fn new(
+        arguments: &'a Arguments,
+        clip: &'a Clip,
+        other: Option<&'a Clip>,
+    ) -> Result<Option<Self>, Trouble> {
+        let Some(color) = arguments.color else { return Ok(None) };
+        let measure = match (color, &arguments.group, other) {
+            (Color::Strain, ..) => Measure::Strain(StrainMeter::new(clip)),
+            (Color::Weight, Some(group), _) if clip.meshes.iter().any(|mesh| mesh.group(group).is_some()) => {
+                Measure::Weight(group)
+            }
+            (Color::Weight, group, _) => {
+                let group = group.as_deref().unwrap_or_default();
+                let known = clip.meshes.iter().flat_map(|mesh| &mesh.groups).map(|group| group.name.as_str());
+                let words = format!("there is no vertex group `{group}`");
+                return Err(Trouble::usage(words).with_help(shot::suggest(group, known)));
+            }
+            (Color::Distance, _, Some(other)) => Measure::Distance(other),
+            (Color::Distance, _, None) => {
+                return Err(Trouble::usage("distance from what?")
+                    .with_help("name the other animation with --against or --beside"));
+            }
+        };
+        let mut colors = Self { clip, measure, range: arguments.range.unwrap_or([0.0, 1.0]) };
+        if arguments.range.is_none() {
+            colors.range = colors.occurring()?;
+        }
+        Ok(Some(colors))
+    }
+
+    /// The numbers of a frame.
+    fn at(&self, index: usize, frame: &Frame) -> render::Result<Scalars> {
+        let scaled = |values: Vec<Vec<f32>>, by: f32| -> Vec<Vec<f32>> {
+            values.into_iter().map(|mesh| mesh.into_iter().map(|value| by * value).collect()).collect()
+        };
+        let [low, high] = self.range;
+        Ok(match &self.measure {
+            Measure::Strain(meter) => Scalars::new("strain", "%", scaled(meter.at_points(frame), 100.0))
+                .with_map(ColorMap::Diverging),
+            Measure::Weight(group) => {
+                let of_mesh =
+                    |mesh: &clip::Mesh| mesh.group(group).map(|g| g.weights.clone()).unwrap_or_default();
+                Scalars::new(*group, "", self.clip.meshes.iter().map(of_mesh).collect())
+            }
+            Measure::Distance(other) => {
+                let last = other.frame_count().saturating_sub(1);
+                let there = other.frame(index.min(last))?;
+                let distances = clip::point_distances(self.clip, frame, other, &there, index)?;
+                Scalars::new("distance", "mm", scaled(distances, 1000.0))
+            }
+        }
+        .with_range(low, high))
+    }
+
+    /// The range of what occurs, so that colours mean the same in every frame.
+    fn occurring(&self) -> Result<[f32; 2], Trouble> {
+        let mut most = 0.0_f32;
+        let count = if let Measure::Weight(_) = self.measure { 1 } else { self.clip.frame_count() };
+        for index in 0..count {
+            let frame = self.clip.checked_frame(index)?;
+            let values = self.at(index, &frame)?.values;
+            most =
+                values.iter().flatten().filter(|value| value.is_finite()).fold(most, |m, v| m.max(v.abs()));
+        }
+        Ok(match self.measure {
+            Measure::Strain(_) => [-most, most],
+            Measure::Weight(_) => [0.0, most.max(1.0)],
+            Measure::Distance(_) => [0.0, most],
+        })
+    }
+}
+
+/// Writes a file whole or not at all.
+fn save(path: &Path, bytes: &[u8]) -> Result<(), Trouble> {
+    let beside = path.with_extension("unfinished");
+    let written = std::fs::write(&beside, bytes).and_then(|()| std::fs::rename(&beside, path));
+    written.map_err(|error| {
+        let _ = std::fs::remove_file(&beside);
+        Trouble::output(path, &error)
+    })
+}
+
+fn caption(path: &Path) -> &str {
+    path.file_name().and_then(|name| name.to_str()).unwrap_or("clip")
+}
+
+fn caption_of(path: &Option<PathBuf>) -> &str {
+    path.as_deref().map_or("", caption)
+}
+
+fn view(text: &str) -> Result<View, String> {
+    Ok(match text {
+        "three-quarter" => View::ThreeQuarter,
+        "front" => View::Front,
+        "back" => View::Back,
+        "side" => View::Side,
+        "top" => View::Top,
+        other => {
+            let angles = other.split_once(',').and_then(|(azimuth, elevation)| {
+                Some((azimuth.trim().parse::<f64>().ok()?, elevation.trim().parse::<f64>().ok()?))
+            });
+            let (azimuth, elevation) = angles
+                .filter(|(azimuth, elevation)| azimuth.is_finite() && elevation.is_finite())
+                .ok_or("write three-quarter, front, back, side, top, or two angles as in 30,15")?;
+            View::Orbit { azimuth: azimuth.to_radians(), elevation: elevation.to_radians() }
+        }
+    })
+}
+
+fn dimensions(text: &str) -> Result<[u32; 2], String> {
+    let side = |text: &str| text.trim().parse::<u32>().ok().filter(|side| (1..=8192).contains(side));
+    text.split_once(['x', '×'])
+        .and_then(|(width, height)| Some([side(width)?, side(height)?]))
+        .ok_or_else(|| "write width and height in pixels as in 640x480, each at most 8192".to_owned())
+}
+
+fn range(text: &str) -> Result<[f32; 2], String> {
+    let number = |text: &str| text.trim().parse::<f32>().ok().filter(|number| number.is_finite());
+    text.split_once(',')
+        .and_then(|(low, high)| Some([number(low)?, number(high)?]))
+        .filter(|[low, high]| low < high)
+        .ok_or_else(|| "write two numbers, the smaller first, as in 0,5".to_owned())
+}

@@ -1,0 +1,65 @@
+//! The shots that come with the program: what `demo` bakes, what `new --from` writes, and the book's examples.
+
+use crate::trouble::Trouble;
+
+/// A shot that comes with the program.
+pub(crate) struct Demo {
+    /// What people type.
+    pub(crate) name: &'static str,
+    /// The shot file.
+    pub(crate) text: &'static str,
+}
+
+/// All of them, the best to begin with first.
+pub(crate) const ALL: &[Demo] = &[
+    Demo { name: "flag", text: include_str!("../demos/flag.toml") },
+    Demo { name: "curtain", text: include_str!("../demos/curtain.toml") },
+    Demo { name: "sheet", text: include_str!("../demos/sheet.toml") },
+];
+
+/// What `new` writes when it is told nothing else.
+pub(crate) const TEMPLATE: &str = include_str!("../demos/new.toml");
+
+impl Demo {
+    /// The first line of the file, without its comment sign.
+    pub(crate) fn summary(&self) -> &'static str {
+        self.text.lines().next().unwrap_or_default().trim_start_matches(['#', ' ']).trim_end_matches('.')
+    }
+}
+
+/// The demo with this name.
+pub(crate) fn by_name(name: &str) -> Result<&'static Demo, Trouble> {
+    ALL.iter().find(|demo| demo.name == name).ok_or_else(|| {
+        let known = ALL.iter().map(|demo| demo.name);
+        Trouble::usage(format!("there is no demo `{name}`")).with_help(shot::suggest(name, known))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn demos_and_the_template_have_no_mistakes() {
+        for Demo { name, text } in ALL.iter().chain([&Demo { name: "new", text: TEMPLATE }]) {
+            let shot = shot::Shot::parse(text).unwrap_or_else(|error| panic!("{name}: {error:?}"));
+            let mistakes = shot.check();
+            assert!(mistakes.is_empty(), "{name}: {mistakes:?}");
+        }
+    }
+
+    #[test]
+    fn demos_say_what_they_are_and_write_what_newcomers_look_at() {
+        for demo in ALL {
+            assert!(demo.text.starts_with("# ") && demo.summary().len() > 10, "{}", demo.name);
+            let shot =
+                shot::Shot::parse(demo.text).unwrap_or_else(|error| panic!("{}: {error:?}", demo.name));
+            let files = shot.output.files.unwrap_or_default();
+            for ending in ["glb", "webp"] {
+                let name = format!("{}.{ending}", demo.name);
+                assert!(files.iter().any(|file| file.as_os_str() == name.as_str()), "{}: {name}", demo.name);
+            }
+            assert!(shot.output.report);
+        }
+    }
+}

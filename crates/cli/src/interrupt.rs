@@ -1,0 +1,73 @@
+//! Ctrl-C: the first ends the work after the frame at hand, the second at once.
+
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::trouble;
+
+static STOP: AtomicBool = AtomicBool::new(false);
+
+/// From now on Ctrl-C only sets the flag that this returns.
+pub(crate) fn flag() -> &'static AtomicBool {
+    // fails only when a handler is there already, which is then this one
+    let _ = ctrlc::set_handler(|| {
+        if STOP.swap(true, Ordering::Relaxed) {
+            // frames are stored whole or not at all: even this loses nothing
+            std::process::exit(trouble::STOPPED.into());
+        }
+        let _ = writeln!(
+            std::io::stderr().lock(),
+            "\nstopping after this frame; once more to stop at once (nothing baked is lost)"
+        );
+    });
+    &STOP
+}
+
+/// Whether it was pressed.
+pub(crate) fn pressed() -> bool {
+    STOP.load(Ordering::Relaxed)
+}
+
+/// The command line of this run as a shell takes it, without the arguments that start from scratch.
+pub(crate) fn same_command() -> String {
+    let words: Vec<String> = std::env::args_os()
+        .map(|argument| argument.to_string_lossy().into_owned())
+        .filter(|argument| argument != "--fresh")
+        .map(|argument| quoted(&argument))
+        .collect();
+    words.join(" ")
+}
+
+/// How this program was called, for hints that can be pasted.
+pub(crate) fn program() -> String {
+    std::env::args_os().next().map_or("followthrough".into(), |name| quoted(&name.to_string_lossy()))
+}
+
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "-_=./:,+@%#~".contains(c);
+    // a comment sign begins a comment only at the start of a word
+    match !word.is_empty() && word.chars().all(plain) && !word.starts_with(['#', '~']) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quoted;
+
+    #[test]
+    fn words_survive_a_shell() {
+        for (word, written) in [
+            ("bake", "bake"),
+            ("layer[0].wind=5", "'layer[0].wind=5'"),
+            ("my shot.toml", "'my shot.toml'"),
+            ("it's", r"'it'\''s'"),
+            ("", "''"),
+            ("flag.####.obj", "flag.####.obj"),
+            ("#1.toml", "'#1.toml'"),
+        ] {
+            assert_eq!(quoted(word), written);
+        }
+    }
+}

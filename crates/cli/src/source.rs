@@ -1,0 +1,141 @@
+//! Clips as arguments: a file, a pattern of numbered files, or `sample:NAME`.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::Args;
+use clip::{Clip, Frame, Frames, ReadOptions};
+use shot::FrameRange;
+
+use crate::interrupt;
+use crate::trouble::Trouble;
+use crate::voice::Listener;
+
+/// How to read a clip that is named on the command line.
+#[derive(Args, Clone)]
+pub(crate) struct Reading {
+    /// The animation to take from a file that holds several [default: the first]
+    #[arg(long, value_name = "NAME", help_heading = "Reading")]
+    clip: Option<String>,
+    /// Frames per second: the rate at which glTF is sampled, and the speed of OBJ, PC2 and MDD frames
+    #[arg(long, value_name = "HZ", value_parser = positive, help_heading = "Reading")]
+    rate: Option<f64>,
+    /// How long one unit of the file is: m, cm, mm, in, ft or a number of metres [default: m]
+    #[arg(long, value_name = "UNIT", value_parser = unit, help_heading = "Reading")]
+    unit: Option<f64>,
+    /// The OBJ whose points a .pc2 or .mdd moves [default: the one beside it with the same name]
+    #[arg(long, value_name = "OBJ", help_heading = "Reading")]
+    mesh: Option<PathBuf>,
+    /// The .pc2 or .mdd that moves an .obj
+    #[arg(long, value_name = "FILE", help_heading = "Reading")]
+    cache: Option<PathBuf>,
+}
+
+impl Reading {
+    /// Opens what the path names.
+    pub(crate) fn open(&self, path: &Path) -> Result<Clip, Trouble> {
+        if let Some(name) = sample_name(path) {
+            return sample(&name);
+        }
+        refuse_shots(path)?;
+        let options = ReadOptions {
+            clip: self.clip.clone(),
+            frame_rate_hz: self.rate,
+            unit_in_metres: self.unit,
+            mesh: self.mesh.clone(),
+            cache: self.cache.clone(),
+            ..ReadOptions::default()
+        };
+        Ok(clip::read(path, &options)?)
+    }
+}
+
+/// Opens what the path names, everything taken from the file.
+pub(crate) fn open(path: &Path) -> Result<Clip, Trouble> {
+    match sample_name(path) {
+        Some(name) => sample(&name),
+        None => {
+            refuse_shots(path)?;
+            Ok(clip::read(path, &ReadOptions::default())?)
+        }
+    }
+}
+
+/// The name behind `sample:`.
+pub(crate) fn sample_name(path: &Path) -> Option<String> {
+    path.to_str()?.strip_prefix("sample:").map(str::to_owned)
+}
+
+fn sample(name: &str) -> Result<Clip, Trouble> {
+    match samples::by_name(name) {
+        Some(sample) => Ok((sample.make)()),
+        None => {
+            let known = samples::all().iter().map(|sample| sample.name);
+            Err(Trouble::usage(format!("there is no sample `{name}`")).with_help(shot::suggest(name, known)))
+        }
+    }
+}
+
+/// People hand shot files to commands that want clips.
+fn refuse_shots(path: &Path) -> Result<(), Trouble> {
+    if path.extension().is_some_and(|ending| ending == "toml") {
+        let words = format!("{} is a shot file, not an animation", path.display());
+        let help = "bake it with `followthrough bake`, then name one of the files it writes";
+        return Err(Trouble::usage(words).with_help(help));
+    }
+    Ok(())
+}
+
+/// The frames of a range, or the clip as it is.
+pub(crate) fn cropped(clip: Clip, range: Option<FrameRange>) -> Result<Clip, Trouble> {
+    match range {
+        Some(range) => Ok(shot::cropped(&clip, range)?),
+        None => Ok(clip),
+    }
+}
+
+/// The clip, showing progress as its frames are pulled, and ending with an error at the next frame after Ctrl-C.
+pub(crate) fn watched(clip: &Clip, title: &str, listener: &Arc<Listener>) -> Clip {
+    interrupt::flag();
+    let (frames, title, listener) = (clip.frames().clone(), title.to_owned(), listener.clone());
+    clip.with_frames(Arc::new(Watched { frames, title, listener }))
+}
+
+struct Watched {
+    frames: Arc<dyn Frames>,
+    title: String,
+    listener: Arc<Listener>,
+}
+
+impl Frames for Watched {
+    fn count(&self) -> usize {
+        self.frames.count()
+    }
+
+    fn read(&self, index: usize) -> clip::Result<Frame> {
+        if interrupt::pressed() {
+            let source = std::io::Error::from(std::io::ErrorKind::Interrupted);
+            return Err(clip::Error::Io { path: PathBuf::from("Ctrl-C"), source });
+        }
+        let frame = self.frames.read(index);
+        self.listener.part(&self.title, index + 1, self.frames.count());
+        frame
+    }
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    let value: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
+    if value.is_finite() && value > 0.0 { Ok(value) } else { Err("it must be above zero".to_owned()) }
+}
+
+/// A unit in metres.
+pub(crate) fn unit(text: &str) -> Result<f64, String> {
+    match text {
+        "m" => Ok(1.0),
+        "cm" => Ok(0.01),
+        "mm" => Ok(0.001),
+        "in" => Ok(0.0254),
+        "ft" => Ok(0.3048),
+        other => positive(other).map_err(|_| "write m, cm, mm, in, ft or a number of metres".to_owned()),
+    }
+}

@@ -1,0 +1,212 @@
+//! What went wrong, as people and scripts hear it: a sentence, a remedy, an exit code.
+
+use std::io::ErrorKind;
+use std::path::Path;
+
+use miette::Diagnostic;
+use shot::Mistakes;
+
+/// The input cannot be read, or the bake failed.
+pub(crate) const INPUT: u8 = 1;
+/// The command line or the shot file has mistakes.
+pub(crate) const USAGE: u8 = 2;
+/// The output cannot be written.
+pub(crate) const OUTPUT: u8 = 3;
+/// `compare --within`: the clips differ by more.
+pub(crate) const DIFFERENT: u8 = 4;
+/// Interrupted.
+pub(crate) const STOPPED: u8 = 130;
+
+/// Anything that ends a command early.
+#[derive(Debug, thiserror::Error, Diagnostic)]
+pub(crate) enum Trouble {
+    /// Mistakes in a shot file, each with its line.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Mistakes(#[from] Mistakes),
+    /// Everything else that has a sentence and perhaps a remedy.
+    #[error("{message}")]
+    Said {
+        code: u8,
+        message: String,
+        #[help]
+        help: Option<String>,
+    },
+    /// Whoever read our output has gone: `| head`. Nobody is left to be told.
+    #[error("the reader of the output has gone")]
+    NoReader,
+}
+
+impl Trouble {
+    /// A sentence about the input or the bake.
+    pub(crate) fn input(message: impl Into<String>) -> Self {
+        Self::Said { code: INPUT, message: message.into(), help: None }
+    }
+
+    /// A sentence about the command line.
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self::Said { code: USAGE, message: message.into(), help: None }
+    }
+
+    /// The user stopped it.
+    pub(crate) fn stopped(message: impl Into<String>) -> Self {
+        Self::Said { code: STOPPED, message: message.into(), help: None }
+    }
+
+    /// The system refused to write.
+    pub(crate) fn output(path: &Path, error: &std::io::Error) -> Self {
+        let code = OUTPUT;
+        let help = match error.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+                Some("make room and run the same command again")
+            }
+            _ => Some("choose a folder that exists and can be written"),
+        };
+        Self::Said { code, message: io_sentence(path, error), help: help.map(str::to_owned) }
+    }
+
+    /// The same with a remedy.
+    #[must_use]
+    pub(crate) fn with_help(mut self, remedy: impl Into<String>) -> Self {
+        if let Self::Said { help, .. } = &mut self {
+            *help = Some(remedy.into());
+        }
+        self
+    }
+
+    /// The same, for errors that came up while writing: what the system refused then is about the output.
+    #[must_use]
+    pub(crate) fn while_writing(error: &clip::Error) -> Self {
+        match error {
+            clip::Error::Io { source, .. } if source.kind() == ErrorKind::Interrupted => {
+                Self::stopped("stopped; the file was not written")
+            }
+            clip::Error::Io { path, source } => Self::output(path, source),
+            // a format that cannot be written is a mistake on the command line
+            clip::Error::Unsupported { .. } => Self::usage(error.to_string()),
+            other => Self::from(other),
+        }
+    }
+
+    /// What the process ends with.
+    pub(crate) fn exit_code(&self) -> u8 {
+        match self {
+            Self::Mistakes(_) => USAGE,
+            Self::Said { code, .. } => *code,
+            Self::NoReader => 0,
+        }
+    }
+
+    /// For machines.
+    pub(crate) fn json(&self) -> serde_json::Value {
+        let help = match self {
+            Self::Said { help, .. } => help.as_deref(),
+            _ => None,
+        };
+        let mut json = serde_json::json!({
+            "ok": false,
+            "error": self.to_string(),
+            "help": help,
+            "exit_code": self.exit_code(),
+        });
+        if let Self::Mistakes(Mistakes(mistakes)) = self {
+            json["mistakes"] = mistakes.iter().map(mistake_json).collect();
+        }
+        json
+    }
+}
+
+/// A mistake of a shot file for machines.
+pub(crate) fn mistake_json(mistake: &shot::Mistake) -> serde_json::Value {
+    serde_json::json!({
+        "file": mistake.file(),
+        "line": mistake.line(),
+        "column": mistake.column(),
+        "text": mistake.excerpt(),
+        "message": mistake.message(),
+        "help": mistake.remedy(),
+    })
+}
+
+impl From<&clip::Error> for Trouble {
+    fn from(error: &clip::Error) -> Self {
+        let trouble = match error {
+            clip::Error::Io { path, source } => return unreadable(path, source),
+            clip::Error::NotFinite { .. } => {
+                Self::input(error.to_string()).with_help("repair the file in the program that wrote it")
+            }
+            _ => Self::input(error.to_string()),
+        };
+        match error {
+            clip::Error::Malformed { .. } => {
+                trouble.with_help("the file is damaged or was not written to its end; export it again")
+            }
+            _ => trouble,
+        }
+    }
+}
+
+impl From<clip::Error> for Trouble {
+    fn from(error: clip::Error) -> Self {
+        Self::from(&error)
+    }
+}
+
+impl From<render::Error> for Trouble {
+    fn from(error: render::Error) -> Self {
+        match error {
+            render::Error::Clip(error) => error.into(),
+            render::Error::Io { path, source } => Self::output(&path, &source),
+            render::Error::Size { .. } => Self::usage(error.to_string()),
+            other => Self::input(other.to_string()),
+        }
+    }
+}
+
+impl From<shot::Error> for Trouble {
+    fn from(error: shot::Error) -> Self {
+        let help = error.help().map(|help| help.to_string());
+        let said = |code| Self::Said { code, message: error.to_string(), help };
+        match &error {
+            shot::Error::Mistakes(mistakes) => Self::Mistakes(mistakes.clone()),
+            shot::Error::Clip(error) => error.into(),
+            shot::Error::Io { path, source, .. } if source.kind() == ErrorKind::NotFound => {
+                unreadable(path, source)
+            }
+            shot::Error::Override { .. } | shot::Error::NoSuchFrames { .. } => said(USAGE),
+            shot::Error::DiskFull { .. } => said(OUTPUT),
+            shot::Error::Cancelled { .. } | shot::Error::CancelledOutput { .. } => said(STOPPED),
+            _ => said(INPUT),
+        }
+    }
+}
+
+/// A file that cannot be read, with the one that may be meant.
+fn unreadable(path: &Path, error: &std::io::Error) -> Trouble {
+    if error.kind() == ErrorKind::NotFound {
+        let trouble = Trouble::input(format!("there is no file {}", path.display()));
+        return match neighbours(path) {
+            Some(help) => trouble.with_help(help),
+            None => trouble.with_help("check the path; it starts at the current folder"),
+        };
+    }
+    Trouble::input(io_sentence(path, error))
+}
+
+/// "did you mean …?", from the names in the same folder.
+fn neighbours(path: &Path) -> Option<String> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let entries = std::fs::read_dir(folder).ok()?;
+    let mut names: Vec<String> = entries.flatten().map(|e| e.file_name().to_string_lossy().into()).collect();
+    names.sort();
+    let help = shot::suggest(&path.file_name()?.to_string_lossy(), names.iter().map(String::as_str));
+    // without a likely one the list of a whole folder helps nobody
+    Some(help.split_once('?')?.0.to_owned() + "?")
+}
+
+/// "FILE: permission denied", without the number that the system gives it.
+fn io_sentence(path: &Path, error: &std::io::Error) -> String {
+    let words = error.to_string();
+    let words = words.split(" (os error").next().unwrap_or(&words);
+    format!("{}: {}", path.display(), words.to_lowercase())
+}

@@ -1,0 +1,131 @@
+//! `bake` and `demo`: the same bytes whatever happens on the way.
+
+use crate::program::{Place, has_keys};
+
+fn place(n: usize, frames: usize) -> Place {
+    let place = Place::new();
+    place.cloth("cloth.glb", n, frames);
+    place.shot("shot.toml");
+    place
+}
+
+#[test]
+fn a_bake_answers_with_files_and_what_it_did() {
+    let place = place(6, 8);
+    let answer = place.json(&["bake", "shot.toml", "--threads", "2", "--out", "out", "--json"]);
+    has_keys(
+        &answer,
+        &["ok", "shot", "out", "frames", "frame_rate_hz", "layers", "files", "report", "seconds"],
+    );
+    has_keys(&answer["layers"][0], &["name", "kind", "mesh", "key", "baked", "reused", "warnings"]);
+    assert_eq!(answer["layers"][0]["baked"], 8);
+    for file in answer["files"].as_array().expect("a list") {
+        assert!(place.path(file.as_str().expect("a path")).is_file(), "{file}");
+    }
+
+    let again = place.json(&["bake", "shot.toml", "--out", "out", "--json"]);
+    assert_eq!((&again["layers"][0]["baked"], &again["layers"][0]["reused"]), (&0.into(), &8.into()));
+    let fresh = place.json(&["bake", "shot.toml", "--out", "out", "--json", "--fresh"]);
+    assert_eq!(fresh["layers"][0]["baked"], 8);
+
+    let told = place.expect(0, &["bake", "shot.toml", "--out", "out"]).stdout;
+    assert!(told.contains("result.glb"), "{told}");
+    let quiet = place.expect(0, &["--quiet", "bake", "shot.toml", "--out", "out"]);
+    assert_eq!((quiet.stdout.as_str(), quiet.stderr.as_str()), ("", ""));
+}
+
+#[test]
+fn the_number_of_threads_does_not_change_a_byte() {
+    let place = place(10, 10);
+    for threads in ["1", "2", "3"] {
+        place.expect(0, &["bake", "shot.toml", "--threads", threads, "--out", threads]);
+    }
+    for file in ["result.glb", "result.pc2"] {
+        let one = place.read(&format!("1/{file}"));
+        assert!(one == place.read(&format!("2/{file}")) && one == place.read(&format!("3/{file}")), "{file}");
+    }
+}
+
+#[test]
+fn frames_of_a_part_are_those_of_the_whole() {
+    let place = place(6, 12);
+    place.expect(0, &["bake", "shot.toml", "--out", "whole"]);
+    place.expect(0, &["bake", "shot.toml", "--out", "part", "--frames", "4-7"]);
+    place.expect(0, &["convert", "whole/result.glb", "cut.glb", "--frames", "4-7"]);
+    place.expect(0, &["compare", "cut.glb", "part/result.glb", "--within", "1e-7"]);
+    let run = place.expect(2, &["bake", "shot.toml", "--out", "part", "--frames", "4-99"]);
+    assert!(run.stderr.contains("0-11"), "{}", run.stderr);
+}
+
+#[test]
+fn a_killed_bake_goes_on_with_the_same_bytes() {
+    let place = place(24, 40);
+    let mut child = place.spawn(&["bake", "shot.toml", "--out", "killed"]);
+    place.wait_for_frames("killed", 3);
+    child.kill().expect("kill -9");
+    child.wait().expect("ends");
+    assert!(!place.path("killed/result.glb").exists(), "it was too fast to be killed in the middle");
+
+    let resumed = place.json(&["bake", "shot.toml", "--out", "killed", "--json"]);
+    assert!(resumed["layers"][0]["reused"].as_u64() >= Some(1), "{resumed:#}");
+    assert!(resumed["layers"][0]["baked"].as_u64() >= Some(1), "{resumed:#}");
+    place.expect(0, &["bake", "shot.toml", "--out", "whole"]);
+    for file in ["result.glb", "result.pc2"] {
+        assert!(place.read(&format!("killed/{file}")) == place.read(&format!("whole/{file}")), "{file}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_ends_cleanly_and_says_how_to_go_on() {
+    let place = place(24, 40);
+    let child = place.spawn(&["bake", "shot.toml", "--out", "a folder", "--fresh"]);
+    place.wait_for_frames("a folder", 3);
+    let signal = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(signal.expect("kill").success());
+    let output = child.wait_with_output().expect("ends");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(130), "{said}");
+    assert!(said.contains("bake shot.toml --out 'a folder'"), "{said}");
+    assert!(!said.contains("--fresh"), "resuming must not begin anew: {said}");
+
+    let resumed = place.json(&["bake", "shot.toml", "--out", "a folder", "--json"]);
+    assert!(resumed["layers"][0]["reused"].as_u64() >= Some(3), "{resumed:#}");
+    place.expect(0, &["bake", "shot.toml", "--out", "whole"]);
+    assert!(place.read("a folder/result.glb") == place.read("whole/result.glb"));
+}
+
+#[test]
+fn outputs_that_cannot_be_written_are_exit_code_3() {
+    let place = place(4, 2);
+    place.write("file", "not a folder");
+    let run = place.expect(3, &["bake", "shot.toml", "--out", "file/out"]);
+    assert!(run.stderr.contains("file"), "{}", run.stderr);
+    let answer = place.expect(3, &["bake", "shot.toml", "--out", "file/out", "--json"]).json();
+    has_keys(&answer, &["ok", "error", "help", "exit_code"]);
+    assert_eq!((&answer["ok"], &answer["exit_code"]), (&false.into(), &3.into()));
+    place.expect(3, &["convert", "cloth.glb", "file/out.glb"]);
+    place.expect(3, &["render", "cloth.glb", "file/out.png", "--size", "16x16"]);
+    place.expect(3, &["render", "cloth.glb", "file/out", "--size", "16x16"]);
+    place.expect(3, &["new", "file/shot.toml"]);
+    place.expect(3, &["man", "--out", "file/man"]);
+}
+
+#[test]
+fn demos_are_listed_and_baked() {
+    let place = Place::new();
+    let list = place.expect(0, &["demo", "--list"]).stdout;
+    assert!(list.starts_with("flag "), "{list}");
+    let names = place.json(&["demo", "--list", "--json"])["demos"].clone();
+    assert!(names.as_array().is_some_and(|names| names.len() == list.lines().count()));
+
+    let small = ["--frames", "0-1", "--set", "output.film.width=64", "--set", "output.film.height=48"];
+    let run = place.expect(0, &[&["demo", "--set", "output.report=false"], small.as_slice()].concat());
+    for file in ["flag.glb", "flag.webp"] {
+        let path = format!("followthrough-demo/flag/{file}");
+        assert!(run.stdout.contains(&path), "{}", run.stdout);
+        assert!(!place.read(&path).is_empty());
+    }
+    let run = place.expect(2, &["demo", "falg"]);
+    assert!(run.stderr.contains("did you mean `flag`?"), "{}", run.stderr);
+}

@@ -1,0 +1,182 @@
+//! `info`, `convert`, `compare` and `render`: what is true of any clip.
+
+use crate::program::{Place, has_keys};
+
+#[test]
+fn info_tells_what_a_file_holds() {
+    let place = Place::new();
+    place.cloth("cloth.glb", 4, 5);
+    let info = place.json(&["info", "cloth.glb", "--json"]);
+    has_keys(
+        &info,
+        &[
+            "file",
+            "format",
+            "frame_rate_hz",
+            "seconds",
+            "meshes",
+            "vertices",
+            "triangles",
+            "joints",
+            "clips",
+            "groups",
+        ],
+    );
+    assert_eq!((&info["frames"], &info["triangles"]), (&5.into(), &32.into()));
+    assert_eq!((&info["points"], &info["joints"]), (&25.into(), &0.into()));
+    assert_eq!(info["groups"][0]["name"], "hoist");
+    assert_eq!(info["problems"], serde_json::json!([]));
+    has_keys(&info["meshes"][0], &["name", "points", "vertices", "faces", "triangles", "groups", "size_m"]);
+
+    let biped = place.json(&["info", "sample:biped", "--json"]);
+    assert_eq!(biped["joints"].as_u64(), biped["joint_names"].as_array().map(|names| names.len() as u64));
+    assert!(place.expect(0, &["info", "sample:biped"]).stdout.contains("skeleton: 24 joints"));
+}
+
+#[test]
+fn problems_are_found() {
+    let place = Place::new();
+    place.write("bad.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 5 5 5\nf 1 2 3\nf 1 2 2\n");
+    let info = place.json(&["info", "bad.obj", "--json"]);
+    let problems = info["problems"].as_array().expect("a list");
+    assert_eq!(problems.len(), 2, "{info:#}");
+    has_keys(&problems[0], &["severity", "mesh", "frame", "place", "words"]);
+    assert!(place.expect(0, &["info", "bad.obj"]).stdout.contains("warning: "));
+}
+
+#[test]
+fn broken_files_get_a_sentence() {
+    let place = Place::new();
+    place.cloth("cloth.glb", 4, 5);
+    let whole = place.read("cloth.glb");
+    for length in [0, 3, 11, 20, 100, whole.len() / 2, whole.len() - 1] {
+        std::fs::write(place.path("broken.glb"), &whole[..length]).expect("writes");
+        for arguments in [
+            &["info", "broken.glb"][..],
+            &["convert", "broken.glb", "out.pc2"],
+            &["render", "broken.glb", "out.png"],
+            &["compare", "cloth.glb", "broken.glb"],
+        ] {
+            let run = place.expect(1, arguments);
+            assert!(run.stderr.contains("broken.glb"), "{length}: {}", run.stderr);
+        }
+    }
+    let answer = place.expect(1, &["info", "broken.glb", "--json"]).json();
+    assert_eq!((&answer["ok"], &answer["exit_code"]), (&false.into(), &1.into()));
+    place.write("nan.obj", "v 0 0 0\nv nan 0 0\nv 0 1 0\nf 1 2 3\n");
+    place.expect(1, &["info", "nan.obj"]);
+    let run = place.expect(1, &["info", "clth.glb"]);
+    assert!(run.stderr.contains("did you mean `cloth.glb`?"), "{}", run.stderr);
+    let run = place.expect(2, &["info", "sample:falg"]);
+    assert!(run.stderr.contains("did you mean `flag`?"), "{}", run.stderr);
+    place.expect(0, &["new", "shot.toml"]);
+    place.expect(2, &["info", "shot.toml"]);
+}
+
+#[test]
+fn convert_keeps_the_motion_in_every_format() {
+    let place = Place::new();
+    place.expect(0, &["convert", "sample:bag", "bag.glb", "--frames", "10-20"]);
+    for file in ["bag.pc2", "bag.mdd", "bag.obj"] {
+        let written = place.json(&["convert", "bag.glb", file, "--json"]);
+        has_keys(&written, &["files", "frames", "frame_rate_hz", "bytes"]);
+        assert_eq!(written["frames"], 11);
+        let file = written["files"][0].as_str().expect("a path");
+        place.expect(0, &["compare", "bag.glb", file, "--within", "1e-5"]);
+    }
+    place.expect(0, &["convert", "bag.glb", "bag.bvh"]);
+    assert_eq!(place.json(&["info", "bag.bvh", "--json"])["joints"], 11);
+
+    place.expect(0, &["convert", "bag.glb", "big.pc2", "--out-unit", "cm"]);
+    let size = |unit: &str| {
+        place.json(&["info", "big.pc2", "--unit", unit, "--json"])["meshes"][0]["size_m"][1].clone()
+    };
+    let (metres, hundred) = (size("cm").as_f64(), size("m").as_f64());
+    assert!((100.0 * metres.expect("a number") - hundred.expect("a number")).abs() < 1e-3);
+
+    let run = place.expect(2, &["convert", "bag.glb", "bag.fbx"]);
+    assert!(run.stderr.contains(".glb"), "{}", run.stderr);
+    place.expect(2, &["convert", "bag.glb", "bag2.glb", "--frames", "5-99"]);
+    place.expect(1, &["convert", "bag.glb", "bag2.glb", "--clip", "Run"]);
+    place.expect(2, &["convert", "bag.glb", "bag2.glb", "--rate", "-1"]);
+    assert!(!place.path("bag2.glb").exists());
+}
+
+#[test]
+fn compare_measures_and_can_fail() {
+    let place = Place::new();
+    place.expect(0, &["convert", "sample:bag", "a.glb", "--frames", "0-10"]);
+    place.expect(0, &["convert", "sample:bag", "b.glb", "--frames", "5-15"]);
+    let answer = place.json(&["compare", "a.glb", "b.glb", "--json"]);
+    has_keys(&answer, &["a", "b", "frames", "topology", "distance", "strain"]);
+    has_keys(&answer["distance"], &["max", "rms", "worst", "per_frame"]);
+    has_keys(&answer["strain"]["a"], &["max_stretch", "max_compression", "rms", "per_frame"]);
+    assert_eq!(answer["distance"]["per_frame"].as_array().map(Vec::len), Some(11));
+    assert_eq!(answer["topology"]["same"], true);
+    let far = answer["distance"]["max"].as_f64().expect("a number");
+    assert!(far > 0.001, "{far}");
+
+    place.expect(0, &["compare", "a.glb", "a.glb", "--within", "0"]);
+    place.expect(0, &["compare", "a.glb", "b.glb", "--within", &(2.0 * far).to_string()]);
+    place.expect(4, &["compare", "a.glb", "b.glb", "--within", &(0.5 * far).to_string()]);
+    let answer = place.expect(4, &["compare", "a.glb", "b.glb", "--within", "0", "--json"]).json();
+    assert!(answer["distance"]["max"].is_f64(), "the answer is there all the same");
+
+    let other = place.json(&["compare", "a.glb", "sample:sheet", "--json"]);
+    assert_eq!((&other["topology"]["same"], &other["distance"]), (&false.into(), &serde_json::Value::Null));
+    place.expect(4, &["compare", "a.glb", "sample:sheet", "--within", "1"]);
+}
+
+#[test]
+fn render_makes_pictures_sheets_films_and_folders() {
+    let place = Place::new();
+    place.expect(0, &["convert", "sample:bag", "bag.glb", "--frames", "0-4"]);
+    place.expect(0, &["convert", "sample:bag", "late.glb", "--frames", "20-24"]);
+    let mut pictures = Vec::new();
+    let looks: [&[&str]; 9] = [
+        &[],
+        &["--frame", "4"],
+        &["--view", "top"],
+        &["--view", "-40,20"],
+        &["--wireframe", "--flat", "--clay", "--bones"],
+        &["--color", "strain"],
+        &["--color", "weight", "--group", "feet"],
+        &["--color", "distance", "--against", "late.glb", "--range", "0,500"],
+        &["--beside", "late.glb"],
+    ];
+    for look in looks {
+        place.expect(0, &[&["render", "bag.glb", "out.png", "--size", "64x48"], look].concat());
+        let picture = place.read("out.png");
+        assert!(picture.starts_with(b"\x89PNG"));
+        assert!(!pictures.contains(&picture), "{look:?} changes nothing");
+        pictures.push(picture);
+    }
+    for extra in [&[][..], &["--color", "strain"]] {
+        place.expect(
+            0,
+            &[&["render", "bag.glb", "sheet.png", "--sheet", "3", "--size", "32x24"], extra].concat(),
+        );
+    }
+    let film = place.json(&["render", "bag.glb", "out.webp", "--size", "32x24", "--json"]);
+    has_keys(&film, &["files", "bytes"]);
+    assert!(place.read("out.webp").starts_with(b"RIFF"));
+    let folder = place.json(&["render", "bag.glb", "folder", "--size", "16x12", "--frames", "1-3", "--json"]);
+    assert_eq!(folder["files"].as_array().map(Vec::len), Some(3));
+
+    for wrong in [
+        &["--frame", "9"][..],
+        &["--size", "0x5"],
+        &["--size", "nine"],
+        &["--view", "behind"],
+        &["--color", "weight"],
+        &["--color", "weight", "--group", "foot"],
+        &["--color", "distance"],
+        &["--range", "5,0"],
+        &["--frame", "1", "--frames", "0-2"],
+    ] {
+        place.expect(2, &[&["render", "bag.glb", "wrong.png"], wrong].concat());
+    }
+    place.expect(2, &["render", "bag.glb", "wrong.mp4"]);
+    place.expect(2, &["render", "bag.glb", "wrong.webp", "--sheet"]);
+    assert!(!place.path("wrong.png").exists());
+}

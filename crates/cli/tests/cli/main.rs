@@ -1,0 +1,7 @@
+//! The program as people and scripts run it: answers, exit codes, files.
+
+mod bakes;
+mod clips;
+mod program;
+mod shells;
+mod shots;

@@ -1,0 +1,85 @@
+//! `new` and `check`: from the template to every mistake underlined.
+
+use crate::program::{Place, has_keys};
+
+#[test]
+fn new_writes_files_that_check_finds_right() {
+    let place = Place::new();
+    place.expect(0, &["new"]);
+    place.expect(0, &["check", "shot.toml"]);
+    for demo in ["flag", "curtain", "sheet"] {
+        let file = format!("{demo}.toml");
+        place.expect(0, &["new", &file, "--from", demo]);
+        place.expect(0, &["check", &file]);
+    }
+    place.write("shot.toml", "mine");
+    let run = place.expect(3, &["new"]);
+    assert!(run.stderr.contains("there already") && run.stderr.contains("--force"), "{}", run.stderr);
+    assert_eq!(place.read("shot.toml"), b"mine");
+    place.expect(0, &["new", "--force"]);
+    assert_eq!(place.expect(0, &["new", "-"]).stdout.as_bytes(), place.read("shot.toml"));
+}
+
+#[test]
+fn every_mistake_is_told_with_its_line_and_what_may_be_meant() {
+    let place = Place::new();
+    let text =
+        "[input]\nsample = \"flag\"\n\n[[layer]]\nkind = \"cloth\"\nmaterail = \"silk\"\npre_roll = -1.0\n";
+    place.write("shot.toml", text);
+    let run = place.expect(2, &["check", "shot.toml"]);
+    assert!(run.stderr.contains("did you mean `material`?"), "{}", run.stderr);
+    assert!(run.stderr.contains("pre_roll = -1.0"), "{}", run.stderr);
+    // baking it says the same
+    place.expect(2, &["bake", "shot.toml"]);
+
+    let answer = place.expect(2, &["check", "shot.toml", "--json"]).json();
+    has_keys(&answer, &["ok", "error", "mistakes", "exit_code"]);
+    let mistakes = answer["mistakes"].as_array().expect("a list");
+    assert_eq!(mistakes.len(), 2, "{answer:#}");
+    has_keys(&mistakes[0], &["file", "line", "column", "text", "message", "help"]);
+    assert_eq!((&mistakes[0]["line"], &mistakes[0]["column"]), (&6.into(), &1.into()));
+}
+
+#[test]
+fn a_group_that_does_not_exist_is_a_mistake() {
+    let place = Place::new();
+    place.write(
+        "shot.toml",
+        "[input]\nsample = \"flag\"\n[[layer]]\nkind = \"cloth\"\nfollow = { group = \"hoits\" }\n",
+    );
+    let run = place.expect(2, &["check", "shot.toml"]);
+    assert!(run.stderr.contains("hoits") && run.stderr.contains("hoist"), "{}", run.stderr);
+}
+
+#[test]
+fn values_are_set_from_outside() {
+    let place = Place::new();
+    place.expect(0, &["new", "shot.toml"]);
+    place.expect(0, &["check", "shot.toml", "--set", "layer.fabric.material=silk"]);
+    let run = place.expect(2, &["check", "shot.toml", "--set", "layer.fabric.material=slik"]);
+    assert!(run.stderr.contains("did you mean `silk`?"), "{}", run.stderr);
+    let run = place.expect(2, &["bake", "shot.toml", "--set", "layer.fabirc.material=silk"]);
+    assert!(run.stderr.contains("fabric"), "{}", run.stderr);
+    place.expect(2, &["bake", "shot.toml", "--set", "nonsense"]);
+    place.expect(2, &["bake", "shot.toml", "--set", "layer.fabric.area_density=-1"]);
+}
+
+#[test]
+fn a_missing_shot_is_named_with_what_may_be_meant() {
+    let place = Place::new();
+    let run = place.expect(1, &["bake", "shot.toml"]);
+    assert!(run.stderr.contains("there is no file shot.toml") && run.stderr.contains("new shot.toml"));
+    place.expect(0, &["new", "shot.toml"]);
+    for command in ["bake", "check"] {
+        let run = place.expect(1, &[command, "shto.toml"]);
+        assert!(run.stderr.contains("did you mean `shot.toml`?"), "{}", run.stderr);
+    }
+}
+
+#[test]
+fn the_schema_is_a_schema() {
+    let place = Place::new();
+    let schema = place.json(&["schema"]);
+    has_keys(&schema, &["$schema", "properties", "definitions"]);
+    assert_eq!(schema, place.json(&["check", "--schema"]));
+}
