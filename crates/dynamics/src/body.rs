@@ -147,14 +147,13 @@ impl<'a> StagedBody<'a> {
         self.energies().map(|energy| energy.value(moment, x)).sum::<f64>() + self.body.weight_energy(x)
     }
 
-    /// Overwrites `force` with what acts on the points, in newtons.
+    /// Overwrites `force` with what acts on the points, apart from forces without potential, in newtons.
     pub(crate) fn force(&self, moment: &Moment, x: &[Vec3], v: &[Vec3], force: &mut [Vec3]) {
         force.fill(Vec3::ZERO);
         self.energies().for_each(|energy| energy.add_gradient(moment, x, force));
         for i in 0..force.len() {
             force[i] = self.body.masses[i] * (self.body.gravity - self.body.mass_damping * v[i]) - force[i];
         }
-        self.body.add_outer_force(moment, x, v, force);
     }
 
     /// Adds Σ K.

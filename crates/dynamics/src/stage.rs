@@ -9,7 +9,7 @@
 //! where p, w and the implicit time s come from the method. It is the stationary point of
 //!
 //! ```text
-//! Φ(x) = ‖x − p − s w‖²_M/(2s²) + E(x) + friction(x) − (work of forces without potential),
+//! Φ(x) = ‖x − p − s w‖²_M/(2s²) + E(x) + friction(x) − (work of linearised outer forces),
 //! ```
 //!
 //! so Newton steps with positive definite matrices go downhill in Φ, and a line search makes them safe.
@@ -62,9 +62,9 @@ pub(crate) struct Solved {
 pub(crate) struct Workspace {
     pub(crate) solver: Solver,
     system: Matrix,
+    outer: Outer,
     velocity: Vec<Vec3>,
     force: Vec<Vec3>,
-    outer: Vec<Vec3>,
     delta: Vec<Vec3>,
     trial: Vec<Vec3>,
     multipliers: Vec<Vec3>,
@@ -78,9 +78,9 @@ impl Workspace {
         Ok(Self {
             solver: Solver::new(body.pattern(), body.known(), body.averages(), settings)?,
             system: Matrix::new(body.pattern().clone()),
+            outer: Outer::new(body),
             velocity: zeros.clone(),
             force: zeros.clone(),
-            outer: zeros.clone(),
             delta: zeros.clone(),
             trial: zeros,
             multipliers: rows.clone(),
@@ -102,6 +102,7 @@ impl Workspace {
         x: &mut [Vec3],
     ) -> Result<Solved, Error> {
         let guess = x.to_vec();
+        self.outer.linearise(body, stage, &guess);
         let staged = StagedBody::new(body, &stage.past);
         let bold = self.iterate(body, &staged, stage, newton, false, start, x)?;
         if bold.converged {
@@ -236,25 +237,20 @@ impl Workspace {
         for i in 0..x.len() {
             self.force[i] -= body.masses()[i] / s * (self.velocity[i] - stage.drift[i]);
         }
+        self.outer.add_force(&self.velocity, &mut self.force);
     }
 
     /// system ← M/s² + D/s + K + outer damping/s.
     fn assemble(&mut self, body: &Body, staged: &StagedBody, stage: &Stage, x: &[Vec3], previous: &[Vec3]) {
         let s = stage.implicit;
-        self.system.set_zero();
+        self.outer.overwrite(1.0 / s, &mut self.system);
         staged.add_stiffness(&stage.moment, x, previous, &mut self.system);
-        if body.has_outer_forces() {
-            body.add_outer_damping(&stage.moment, x, &self.velocity, 1.0 / s, &mut self.system);
-        }
         body.add_mass(1.0 / (s * s) + body.mass_damping() / s, &mut self.system);
     }
 
     /// The largest of 1, ½, ¼ … along `delta` that goes downhill in Φ as it should (Armijo).
     fn line_search(&mut self, body: &Body, staged: &StagedBody, stage: &Stage, x: &[Vec3]) -> f64 {
-        // Forces without potential are held as they are at x; their damping is in the matrix, which only shortens steps.
-        self.outer.fill(Vec3::ZERO);
-        body.add_outer_force(&stage.moment, x, &self.velocity, &mut self.outer);
-        let start = self.merit(body, staged, stage, x, x);
+        let start = self.merit(body, staged, stage, x);
         let slope: f64 = -self.force.iter().zip(&self.delta).map(|(f, d)| f.dot(*d)).sum::<f64>();
         let mut length = 1.0;
         // 2⁻¹² of a Newton step is no progress; the caller then shortens the time step instead.
@@ -263,7 +259,7 @@ impl Workspace {
             for i in 0..x.len() {
                 trial[i] = x[i] + length * self.delta[i];
             }
-            let value = self.merit(body, staged, stage, x, &trial);
+            let value = self.merit(body, staged, stage, &trial);
             self.trial = trial;
             // Round-off in large sums must not reject the last tiny step.
             if value <= start + 1e-4 * length * slope.min(0.0) + 1e-12 * start.abs() {
@@ -274,16 +270,18 @@ impl Workspace {
         length
     }
 
-    /// Φ at `y`, with outer forces as they were at `x`.
-    fn merit(&self, body: &Body, staged: &StagedBody, stage: &Stage, x: &[Vec3], y: &[Vec3]) -> f64 {
+    /// Φ at `y`.
+    fn merit(&mut self, body: &Body, staged: &StagedBody, stage: &Stage, y: &[Vec3]) -> f64 {
         let s = stage.implicit;
         let mut value = staged.value(&stage.moment, y);
         for i in 0..y.len() {
             let v = (y[i] - stage.base[i]) / s;
             let inertia =
                 (v - stage.drift[i]).length_squared() + s * body.mass_damping() * v.length_squared();
-            value += 0.5 * body.masses()[i] * inertia - self.outer[i].dot(y[i] - x[i]);
+            value += 0.5 * body.masses()[i] * inertia;
+            self.velocity[i] = v;
         }
+        value += self.outer.work(s, &self.velocity);
         for (row, (want, have)) in stage.averages.iter().zip(body.averages().multiply(y)).enumerate() {
             let compliance = body.averages().compliance()[row];
             if compliance > 0.0 {
@@ -291,5 +289,84 @@ impl Workspace {
             }
         }
         value
+    }
+}
+
+/// Forces without potential over a stage, linearised where the stage is expected to end:
+/// f(x, v) ≈ f(x̂, v̂) − B (v − v̂), B = −df/dv.
+///
+/// The expectation is second-order accurate, and so is the force. Evaluated anew in every iteration instead, wind on a
+/// fluttering flag, whose direction turns with the cloth, makes Newton's method creep: 150 iterations a frame.
+struct Outer {
+    /// None: no such forces.
+    active: bool,
+    force: Vec<Vec3>,
+    velocity: Vec<Vec3>,
+    damping: Matrix,
+    relative: Vec<Vec3>,
+    product: Vec<Vec3>,
+}
+
+impl Outer {
+    fn new(body: &Body) -> Self {
+        let zeros = vec![Vec3::ZERO; body.point_count()];
+        Self {
+            active: body.has_outer_forces(),
+            force: zeros.clone(),
+            velocity: zeros.clone(),
+            damping: Matrix::new(body.pattern().clone()),
+            relative: zeros.clone(),
+            product: zeros,
+        }
+    }
+
+    fn linearise(&mut self, body: &Body, stage: &Stage, guess: &[Vec3]) {
+        if !self.active {
+            return;
+        }
+        for (v, (x, p)) in self.velocity.iter_mut().zip(guess.iter().zip(stage.base)) {
+            *v = (*x - *p) / stage.implicit;
+        }
+        self.force.fill(Vec3::ZERO);
+        body.add_outer_force(&stage.moment, guess, &self.velocity, &mut self.force);
+        self.damping.set_zero();
+        body.add_outer_damping(&stage.moment, guess, &self.velocity, 1.0, &mut self.damping);
+    }
+
+    /// product ← B (v − v̂)
+    fn resist(&mut self, v: &[Vec3]) {
+        for (r, (v, expected)) in self.relative.iter_mut().zip(v.iter().zip(&self.velocity)) {
+            *r = *v - *expected;
+        }
+        self.damping.multiply(&self.relative, &mut self.product);
+    }
+
+    fn add_force(&mut self, v: &[Vec3], force: &mut [Vec3]) {
+        if self.active {
+            self.resist(v);
+            for (f, (outer, resisted)) in force.iter_mut().zip(self.force.iter().zip(&self.product)) {
+                *f += *outer - *resisted;
+            }
+        }
+    }
+
+    /// matrix ← scale · B
+    fn overwrite(&self, scale: f64, matrix: &mut Matrix) {
+        if !self.active {
+            return matrix.set_zero();
+        }
+        for (a, b) in matrix.values_mut().iter_mut().zip(self.damping.values()) {
+            *a = *b * scale;
+        }
+    }
+
+    /// The potential of the linearised force: −s f·v + (s/2)(v − v̂)ᵀB(v − v̂), up to a constant.
+    fn work(&mut self, s: f64, v: &[Vec3]) -> f64 {
+        if !self.active {
+            return 0.0;
+        }
+        self.resist(v);
+        let of = |i: usize| 0.5 * self.relative[i].dot(self.product[i]) - self.force[i].dot(v[i]);
+        s * (0..v.len()).map(of).sum::<f64>()
     }
 }

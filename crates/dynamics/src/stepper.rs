@@ -370,6 +370,7 @@ impl Stepper {
             StagedBody::new(body, &Past { implicit: f64::INFINITY, positions: [(1.0, x), (0.0, x)] });
         let mut force = vec![Vec3::ZERO; body.point_count()];
         staged.force(&moment, x, v, &mut force);
+        body.add_outer_force(&moment, x, v, &mut force);
         let per_mass = |i: usize| if body.known()[i] { Vec3::ZERO } else { force[i] / body.masses()[i] };
         (0..force.len()).map(per_mass).collect()
     }
