@@ -74,3 +74,23 @@ fn a_full_disk_is_told() {
     let output = command.output().expect("runs");
     assert_eq!(output.status.code(), Some(3), "{}", String::from_utf8_lossy(&output.stderr));
 }
+
+#[test]
+fn the_readme_tells_the_truth() {
+    let readme =
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md")).expect("a README");
+    let block = |language: &str| {
+        let (_, after) = readme.split_once(&format!("```{language}\n")).expect("a block");
+        after.split_once("```").expect("an end").0.to_owned()
+    };
+    shot::Shot::parse(&block("toml")).unwrap_or_else(|error| panic!("{error:?}"));
+
+    let place = Place::new();
+    let help = place.expect(0, &["--help"]).stdout;
+    let commands = block("text");
+    assert!(commands.lines().count() >= 8);
+    for line in commands.lines() {
+        let command = line.split(' ').nth(1).expect("a command");
+        assert!(help.contains(&format!("\n  {command} ")), "{line}");
+    }
+}
