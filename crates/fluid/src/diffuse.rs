@@ -4,9 +4,9 @@
 //! flows through, so the field is mirrored there; the velocity into the wall is mirrored with its sign turned. The base state does
 //! not diffuse, or no stratified air would ever be at rest.
 
+use crate::Side;
 use crate::base::GHOSTS;
 use crate::fluid::Fluid;
-use crate::Side;
 
 impl Fluid {
     /// Diffusivity of a variable, m²/s.

@@ -255,25 +255,30 @@ pub(crate) fn rates<const D: usize, const FUSED: bool>(
             a: c.upwind[d],
             b: filter(d),
         };
-        let (x, y) = (carrier(0), carrier(1));
-        if variable == names.temperature || variable >= names.scalar(0) {
-            for i in 0..n {
-                k[i] = x.at_limited::<FUSED>(i) + y.at_limited::<FUSED>(i);
-            }
-            if D == 3 {
-                let z = carrier(2);
-                for i in 0..n {
-                    k[i] += z.at_limited::<FUSED>(i);
+        let limited = variable == names.temperature || variable >= names.scalar(0);
+        for d in 0..D {
+            let carrier = carrier(d);
+            // plain loops: a closure would not be compiled for the vector unit that this function is compiled for
+            match (limited, d) {
+                (false, 0) => {
+                    for i in 0..n {
+                        k[i] = carrier.at::<FUSED>(i);
+                    }
                 }
-            }
-        } else {
-            for i in 0..n {
-                k[i] = x.at::<FUSED>(i) + y.at::<FUSED>(i);
-            }
-            if D == 3 {
-                let z = carrier(2);
-                for i in 0..n {
-                    k[i] += z.at::<FUSED>(i);
+                (false, _) => {
+                    for i in 0..n {
+                        k[i] += carrier.at::<FUSED>(i);
+                    }
+                }
+                (true, 0) => {
+                    for i in 0..n {
+                        k[i] = carrier.at_limited::<FUSED>(i);
+                    }
+                }
+                (true, _) => {
+                    for i in 0..n {
+                        k[i] += carrier.at_limited::<FUSED>(i);
+                    }
                 }
             }
         }
