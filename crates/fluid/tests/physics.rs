@@ -1,4 +1,4 @@
-//! What the fluid must do as air does: rest, keep its mass, pay for its motion with buoyancy, rise and spread as published.
+//! What the fluid must do as air does: rest, keep its mass, pay for its motion with buoyancy, rise and spread as in other models.
 
 use fluid::{
     Domain, Drive, Field, Fluid, Initial, InitialPressure, Settings, Side, SoundSpeed, State, Stepper,
@@ -148,9 +148,9 @@ fn front_height(field: &Field, domain: &Domain, level: f32) -> f64 {
 }
 
 #[test]
-fn a_warm_bubble_rises_as_published() {
-    // Wicker and Skamarock 1998; Bryan and Fritsch 2002, dry case: 2 K of cos² in neutral air of 300 K, 20 × 10 km at 100 m. After
-    // 1000 s their fifth-order model had θ′ up to 2.07 K and w from −8.58 to 14.54 m/s.
+fn a_warm_bubble_rises_as_other_models_have_it() {
+    // Wicker and Skamarock 1998; Bryan and Fritsch 2002, dry case: 2 K of cos² in neutral air of 300 K, 20 × 10 km at 100 m, 1000 s. Their
+    // extremes as quoted from memory, still to be checked against the paper: θ′ up to 2.07 K, w from −8.58 to 14.54 m/s.
     let domain = Domain::plane([200, 101], [20_000.0, 10_000.0], [Side::Periodic, Side::Wall]).unwrap();
     let bubble = domain.field(|p| {
         let l = ((p[0] - 10_000.0) / 2000.0).hypot((p[1] - 2000.0) / 2000.0);
@@ -164,10 +164,11 @@ fn a_warm_bubble_rises_as_published() {
     let warm = state.temperature(&fluid);
     let (w_low, w_high) = state.velocity(&fluid, 1).range();
     let front = front_height(&warm, &domain, 0.5);
-    // at the same resolution other schemes differ from theirs by a few per cent
+    // bands of a few per cent, set after a first run gave −8.16, 14.38 m/s and 2.02 K
     assert!((w_high - 14.54).abs() < 0.3 && (w_low + 8.58).abs() < 0.6, "{w_low} {w_high}");
     assert!((warm.range().1 - 2.07).abs() < 0.1 && warm.range().0 > -0.15, "{:?}", warm.range());
-    // their figure: a cap whose top stands at 8 km, rolled up at both sides, the same left and right
+    // our own height, 8036 m at the first run, guarded against drift; no published number for it is at hand. Rolled up at both
+    // sides, the same left and right
     assert!((front - 8000.0).abs() < 150.0, "{front}");
     let rows = warm.values.chunks_exact(200);
     let lopsided = rows.flat_map(|row| (0..100).map(|x| (row[x] - row[199 - x]).abs())).fold(0.0, f32::max);
@@ -177,9 +178,9 @@ fn a_warm_bubble_rises_as_published() {
 }
 
 #[test]
-fn a_cold_outflow_spreads_as_published() {
-    // Straka et al. 1993: −15 K in neutral air, ν = κ = 75 m²/s. At 900 s their 25 m reference has its front (θ′ = −1 K) at 15 537 m and θ′ down
-    // to −9.77 K.
+fn a_cold_outflow_spreads_as_other_models_have_it() {
+    // Straka et al. 1993: −15 K in neutral air, ν = κ = 75 m²/s, 900 s. Their 25 m reference, quoted from memory and still to be checked
+    // against the paper: front (θ′ = −1 K) at 15 537 m. This grid is four times coarser.
     let domain = Domain::plane([257, 65], [25_600.0, 6400.0], [Side::Wall; 2]).unwrap();
     let cold = domain.field(|p| {
         let l = (p[0] / 4000.0).hypot((p[1] - 3000.0) / 2000.0);
