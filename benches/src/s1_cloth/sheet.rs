@@ -16,6 +16,7 @@ fn material() -> Material {
         stretch_warp: 2e5,
         stretch_weft: 2e5,
         shear: 300.0,
+        compression: 0.02,
         poisson: 0.0,
         bend_warp: 1e-2,
         bend_weft: 1e-2,

@@ -131,6 +131,7 @@ impl Workspace {
         let mut solved = Solved::default();
         let count = x.len();
         let mut previous = start.to_vec();
+        let mut earlier = f64::INFINITY;
         while solved.iterations < newton.iterations {
             self.residual(body, staged, stage, x);
             if careful {
@@ -184,15 +185,17 @@ impl Workspace {
                 solved.converged = solved.residual.is_finite();
                 break;
             }
-            let contracts = solved.iterations < 4 || solved.residual < 0.9 * before;
+            // Crumpled cloth converges by fits and starts: what counts is the way over two steps.
+            let contracts = solved.iterations < 4 || solved.residual < 0.8 * earlier;
             if !solved.residual.is_finite() || !(careful || contracts) {
                 break;
             }
+            earlier = before;
         }
         Ok(solved)
     }
 
-    /// How far the step moves the points: the root mean square, or a fifth of the largest where that is more, so that a
+    /// How far the step moves the points: the root mean square, or a twentieth of the largest where that is more, so that a
     /// few wild points among thousands are not overlooked.
     fn size_of_step(&self, body: &Body) -> f64 {
         let (mut sum, mut largest, mut count) = (0.0, 0.0_f64, 0_usize);
@@ -200,7 +203,7 @@ impl Workspace {
             let squared = delta.length_squared();
             (sum, largest, count) = (sum + squared, largest.max(squared), count + 1);
         }
-        (sum / count.max(1) as f64).sqrt().max(0.2 * largest.sqrt())
+        (sum / count.max(1) as f64).sqrt().max(0.05 * largest.sqrt())
     }
 
     /// Solves (M/s² + …) y = M/s² · y in place with the last system: damps the stiff part of an error estimate.

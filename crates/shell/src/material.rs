@@ -16,6 +16,9 @@ pub struct Material {
     pub stretch_weft: f64,
     /// Shear force per width and radian, in N/m: how hard it is to pull the cloth on the bias.
     pub shear: f64,
+    /// How much of the resistance to stretching is left when the cloth is pushed together, from 0 to 1: woven cloth buckles
+    /// in waves too small to see, solid sheets do not.
+    pub compression: f64,
     /// How much the cloth narrows when it is pulled: 0 not at all (loose weaves), 0.5 as rubber does.
     pub poisson: f64,
     /// Plate bending stiffness when warp threads bend, in N·m: moment per width and curvature.
@@ -88,6 +91,7 @@ impl Material {
             stretch_warp: 3000.0,
             stretch_weft: 2500.0,
             shear: 25.0,
+            compression: 0.02,
             poisson: 0.1,
             bend_warp: 3e-6,
             bend_weft: 2e-6,
@@ -103,6 +107,7 @@ impl Material {
             stretch_warp: 4000.0,
             stretch_weft: 3000.0,
             shear: 80.0,
+            compression: 0.02,
             poisson: 0.15,
             bend_warp: 1e-5,
             bend_weft: 7e-6,
@@ -118,6 +123,7 @@ impl Material {
             stretch_warp: 12_000.0,
             stretch_weft: 8000.0,
             shear: 200.0,
+            compression: 0.05,
             poisson: 0.15,
             bend_warp: 1.2e-4,
             bend_weft: 7e-5,
@@ -133,6 +139,7 @@ impl Material {
             stretch_warp: 13_000.0,
             stretch_weft: 11_000.0,
             shear: 4000.0,
+            compression: 0.3,
             poisson: 0.35,
             bend_warp: 5e-4,
             bend_weft: 4e-4,
@@ -148,6 +155,7 @@ impl Material {
             stretch_warp: 2000.0,
             stretch_weft: 2000.0,
             shear: 500.0,
+            compression: 1.0,
             poisson: 0.49,
             bend_warp: 1.6e-4,
             bend_weft: 1.6e-4,
@@ -163,6 +171,7 @@ impl Material {
             stretch_warp: 500_000.0,
             stretch_weft: 250_000.0,
             shear: 150_000.0,
+            compression: 1.0,
             poisson: 0.2,
             bend_warp: 4e-4,
             bend_weft: 2e-4,
@@ -189,6 +198,7 @@ impl Material {
         {
             check(field, value, within(value, 1e-6, 1e12), "1e-6 to 1e12 N/m, more than 0")?;
         }
+        check("compression", self.compression, within(self.compression, 1e-6, 1.0), "more than 0, up to 1")?;
         check("poisson", self.poisson, within(self.poisson, 0.0, 0.99), "0 to 0.99")?;
         for (field, value) in [("bend_warp", self.bend_warp), ("bend_weft", self.bend_weft)] {
             check(field, value, within(value, 0.0, 1e6), "0 to 1e6 N·m")?;
@@ -204,6 +214,7 @@ impl Material {
             weft: self.stretch_weft,
             cross: self.poisson * (self.stretch_warp * self.stretch_weft).sqrt(),
             shear: self.shear,
+            compression: self.compression,
         }
     }
 

@@ -22,6 +22,10 @@ pub struct MembraneStiffness {
     pub cross: f64,
     /// k_shear, in N/m.
     pub shear: f64,
+    /// How much of `warp` and `weft` is left when the threads are pushed together, from 0 to 1: cloth buckles in waves far
+    /// smaller than any triangle, and a triangle that cannot fold must not be stiffer than the cloth it stands for. The part
+    /// that `cross` ties together always stays.
+    pub compression: f64,
 }
 
 impl MembraneStiffness {
@@ -29,7 +33,7 @@ impl MembraneStiffness {
     /// k_warp = k_weft = Et/(1−ν²), k_cross = ν k_warp, k_shear = Et/(2(1+ν)).
     pub fn isotropic(young_times_thickness: f64, poisson: f64) -> Self {
         let k = young_times_thickness / (1.0 - poisson * poisson);
-        Self { warp: k, weft: k, cross: poisson * k, shear: 0.5 * (1.0 - poisson) * k }
+        Self { warp: k, weft: k, cross: poisson * k, shear: 0.5 * (1.0 - poisson) * k, compression: 1.0 }
     }
 
     /// All four multiplied by `factor`.
@@ -40,7 +44,15 @@ impl MembraneStiffness {
             weft: factor * self.weft,
             cross: factor * self.cross,
             shear: factor * self.shear,
+            compression: self.compression,
         }
+    }
+
+    /// What warp and weft lose under compression: (1 − compression)(k_warp − k_cross √(k_warp/k_weft)), and the same for
+    /// weft. What remains is convex: a matrix of rank one and positive parts.
+    fn lost(&self) -> Vec2 {
+        let tied = self.cross * Vec2::new((self.warp / self.weft).sqrt(), (self.weft / self.warp).sqrt());
+        (1.0 - self.compression) * (Vec2::new(self.warp, self.weft) - tied).max(Vec2::ZERO)
     }
 }
 
@@ -49,13 +61,16 @@ impl MembraneStiffness {
 /// F = [F_u F_v] = Σᵢ xᵢ bᵢᵀ, bᵢ the rest gradient of the i-th hat function in thread coordinates;
 /// E_uu = ½(F_u·F_u − 1), E_vv = ½(F_v·F_v − 1), 2E_uv = F_u·F_v; energy = area · ψ(E) of [`MembraneStiffness`].
 ///
-/// Compression is resisted as stretching is.
+/// Threads that are pushed together resist with less, see [`MembraneStiffness::compression`]:
+/// energy −= area · ½(l_u min(E_uu, 0)² + l_v min(E_vv, 0)²).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Membrane {
     /// Hat-function gradients of the second and third point, in 1/m; the first point's is minus their sum.
     b: [Vec2; 2],
     /// Stiffness times rest area, in J.
     k: MembraneStiffness,
+    /// What warp and weft lose under compression, times rest area, in J.
+    lost: Vec2,
     /// E_uu, E_vv, 2E_uv without stress; zero but for friction.
     rest_strain: Vec3,
 }
@@ -64,8 +79,6 @@ pub struct Membrane {
 struct Deformed {
     fu: Vec3,
     fv: Vec3,
-    /// Beyond the rest strain.
-    strain: Vec3,
     stress: Stress,
 }
 
@@ -90,7 +103,8 @@ impl Membrane {
             return None;
         }
         let b = [Vec2::new(q2.y, -q2.x) / det, Vec2::new(-q1.y, q1.x) / det];
-        Some(Self { b, k: stiffness.scaled(0.5 * det.abs()), rest_strain: Vec3::ZERO })
+        let k = stiffness.scaled(0.5 * det.abs());
+        Some(Self { b, k, lost: k.lost(), rest_strain: Vec3::ZERO })
     }
 
     /// Area at rest, in m².
@@ -107,13 +121,17 @@ impl Membrane {
 
     fn deformed(&self, x: &[Vec3; 3]) -> Deformed {
         let [fu, fv] = self.threads(x);
-        let strain = green([fu, fv]) - self.rest_strain;
-        Deformed { fu, fv, strain, stress: self.stress(strain) }
+        Deformed { fu, fv, stress: self.stress(green([fu, fv])) }
     }
 
     fn stress(&self, strain: Vec3) -> Stress {
-        let (k, Vec3 { x: uu, y: vv, z: gamma }) = (&self.k, strain);
-        Stress { uu: k.warp * uu + k.cross * vv, vv: k.weft * vv + k.cross * uu, uv: k.shear * gamma }
+        let (k, Vec3 { x: uu, y: vv, z: gamma }) = (&self.k, strain - self.rest_strain);
+        let lost = self.lost * Vec2::new(strain.x, strain.y).min(Vec2::ZERO);
+        Stress {
+            uu: k.warp * uu + k.cross * vv - lost.x,
+            vv: k.weft * vv + k.cross * uu - lost.y,
+            uv: k.shear * gamma,
+        }
     }
 
     /// What a stress does at the points: Σ F S bᵢ.
@@ -131,7 +149,9 @@ impl Membrane {
     /// Hᵢⱼ = pᵢ(k_warp pⱼ + k_cross qⱼ)ᵀ + qᵢ(k_weft qⱼ + k_cross pⱼ)ᵀ + rᵢ(k_shear rⱼ)ᵀ + (bᵢᵀ S bⱼ) I.
     /// The rows of the first point follow from translation: they sum to zero.
     fn assemble(&self, [fu, fv]: [Vec3; 2], stress: Stress) -> Block<3> {
-        let k = &self.k;
+        let mut k = self.k;
+        k.warp -= if fu.length_squared() < 1.0 { self.lost.x } else { 0.0 };
+        k.weft -= if fv.length_squared() < 1.0 { self.lost.y } else { 0.0 };
         let rows = self.b.map(|b| [b.x * fu, b.y * fv, b.x * fv + b.y * fu]);
         let columns = rows.map(|[p, q, r]| [k.warp * p + k.cross * q, k.weft * q + k.cross * p, k.shear * r]);
         let between = |i: usize, j: usize| {
@@ -180,8 +200,11 @@ impl Stress {
 
 impl Element<3> for Membrane {
     fn value(&self, x: &[Vec3; 3]) -> f64 {
-        let Deformed { strain, stress, .. } = self.deformed(x);
-        0.5 * (stress.uu * strain.x + stress.vv * strain.y + stress.uv * strain.z)
+        let strain = green(self.threads(x));
+        let (k, e) = (&self.k, strain - self.rest_strain);
+        let pressed = Vec2::new(strain.x, strain.y).min(Vec2::ZERO);
+        let full = k.warp * e.x * e.x + k.weft * e.y * e.y + 2.0 * k.cross * e.x * e.y + k.shear * e.z * e.z;
+        0.5 * (full - self.lost.dot(pressed * pressed))
     }
 
     fn gradient(&self, x: &[Vec3; 3]) -> [Vec3; 3] {
@@ -209,7 +232,7 @@ impl Element<3> for Membrane {
             gv.dot(fv) - 0.5 * (gv.length_squared() + 1.0),
             gu.dot(fv) + gv.dot(fu) - gu.dot(gv),
         );
-        self.assemble([fu, fv], self.stress(strain - self.rest_strain).positive_part())
+        self.assemble([fu, fv], self.stress(strain).positive_part())
     }
 }
 
@@ -219,6 +242,7 @@ impl Viscous<3> for Membrane {
         Self {
             b: self.b,
             k: self.k.scaled(1.0 + eta),
+            lost: self.lost,
             rest_strain: (self.rest_strain + eta * past_strain) / (1.0 + eta),
         }
     }
@@ -231,7 +255,7 @@ mod tests {
     use dynamics::{check_derivatives, check_element};
 
     const WOVEN: MembraneStiffness =
-        MembraneStiffness { warp: 4000.0, weft: 2500.0, cross: 600.0, shear: 80.0 };
+        MembraneStiffness { warp: 4000.0, weft: 2500.0, cross: 600.0, shear: 80.0, compression: 1.0 };
 
     /// Well shaped, thin, tiny, large, far from the origin.
     fn shapes() -> [[Vec3; 3]; 4] {
@@ -256,6 +280,24 @@ mod tests {
             let rubber = MembraneStiffness::isotropic(1500.0, 0.49);
             check_element(&Membrane::new(&rest, axes, rubber).unwrap(), &rest);
         }
+    }
+
+    #[test]
+    fn soft_compression_is_an_element_and_as_soft_as_it_says() {
+        let rest = shapes()[0];
+        let axes = axes_from_direction(&rest, Vec3::X).unwrap();
+        let [full, soft] = [1.0, 0.1].map(|compression| {
+            let stiffness = MembraneStiffness { cross: 0.0, compression, ..WOVEN };
+            Membrane::new(&rest, axes, stiffness).unwrap()
+        });
+        check_element(&soft, &rest);
+        let [pushed, pulled] = [0.9, 1.1].map(|scale| rest.map(|p| scale * p));
+        let shear = full.k.shear;
+        assert_eq!(full.value(&pulled), soft.value(&pulled));
+        assert!(
+            (soft.value(&pushed) / full.value(&pushed) - 0.1).abs() < 1e-12,
+            "shear {shear} takes no part"
+        );
     }
 
     #[test]

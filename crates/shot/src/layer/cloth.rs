@@ -36,6 +36,10 @@ pub struct Cloth {
     /// Resistance to shearing, in N/m: how hard it is to pull the cloth on the bias. Default: the material's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shear: Option<f64>,
+    /// How much of the resistance to stretching is left when the cloth is pushed together, from 0 to 1: woven cloth buckles
+    /// in waves too small to see, solid sheets do not. Default: the material's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compression: Option<f64>,
     /// How much the cloth narrows when it is pulled: 0 not at all, 0.5 as rubber does. Default: the material's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub poisson: Option<f64>,
@@ -106,6 +110,7 @@ impl Default for Cloth {
             stretch_warp: None,
             stretch_weft: None,
             shear: None,
+            compression: None,
             poisson: None,
             bend_warp: None,
             bend_weft: None,
@@ -120,7 +125,7 @@ impl Default for Cloth {
             wind: Wind::default(),
             pre_roll: 0.0,
             substeps: None,
-            tolerance: 3e-4,
+            tolerance: 1e-3,
             integrator: Method::default(),
         }
     }
@@ -193,6 +198,7 @@ impl Cloth {
             stretch_warp: self.stretch_warp.unwrap_or(preset.stretch_warp),
             stretch_weft: self.stretch_weft.unwrap_or(preset.stretch_weft),
             shear: self.shear.unwrap_or(preset.shear),
+            compression: self.compression.unwrap_or(preset.compression),
             poisson: self.poisson.unwrap_or(preset.poisson),
             bend_warp: self.bend_warp.unwrap_or(preset.bend_warp),
             bend_weft: self.bend_weft.unwrap_or(preset.bend_weft),
