@@ -22,6 +22,10 @@ pub(crate) struct Voice {
 
 impl Voice {
     pub(crate) fn new(quiet: bool) -> Self {
+        // Lines are not broken: a command in a hint must survive being pasted. Fails only where a hook is set already.
+        let _ = miette::set_hook(Box::new(|_| {
+            Box::new(miette::MietteHandlerOpts::new().wrap_lines(false).break_words(false).build())
+        }));
         Self { quiet, bars: !quiet && io::stderr().is_terminal() }
     }
 

@@ -119,8 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_disk_is_an_io_error_that_names_the_file() {
-        // Linux's /dev/full cannot be renamed onto, but a part beside it cannot be created either: same kind of error
+    fn a_missing_folder_is_an_io_error_that_names_the_file() {
         let error = AtomicFile::create(Path::new("/nonexistent-folder/a.bin")).err().unwrap();
         assert!(matches!(error, Error::Io { ref path, .. } if path.ends_with("a.bin")), "{error}");
     }
