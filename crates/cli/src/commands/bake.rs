@@ -29,7 +29,7 @@ pub(crate) struct Arguments {
 /// What `bake` and `demo` share.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Set a value over the file's, as in layer.flag.material=silk or layer[0].strength=0.5; repeatable
+    /// Set a value over the file's, as in `layer.flag.material=silk` or `layer[0].strength=0.5`; repeatable
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
     /// Only these frames, first and last counted from 0, as in 0-48
