@@ -298,8 +298,8 @@ impl Workspace {
 /// Forces without potential over a stage, linearised where the stage is expected to end:
 /// f(x, v) ≈ f(x̂, v̂) − B (v − v̂), B = −df/dv.
 ///
-/// The expectation is second-order accurate, and so is the force. Evaluated anew in every iteration instead, wind on a
-/// fluttering flag, whose direction turns with the cloth, makes Newton's method creep: 150 iterations a frame.
+/// The expectation is second-order accurate, and so is the force. Linear in v it has a potential, so that the line search sees
+/// all of Φ, and it is evaluated once a stage instead of in every iteration.
 struct Outer {
     /// None: no such forces.
     active: bool,
