@@ -1,4 +1,4 @@
-//! The book's keeper: no code, only tests that hold the pages in `docs/` and CONTRIBUTING.md to what the code says.
+//! The book's keeper: no code, only tests that hold the pages in `docs/`, README.md and CONTRIBUTING.md to what the code says.
 //!
 //! Every Rust block of a page is compiled and run as a doc test, from here; `tests/book` does the rest: tables are what the
 //! code says, shots can be baked, links lead somewhere, and the lists of crates and dependencies are complete.
@@ -14,6 +14,7 @@ macro_rules! pages {
 }
 
 pages! {
+    Readme: "README.md",
     Contributing: "CONTRIBUTING.md",
     Benches: "benches/README.md",
     Contents: "docs/README.md",
