@@ -43,6 +43,14 @@ pub enum Error {
         /// How far points still moved in the last iteration, in metres.
         residual: f64,
     },
+    /// A filter could correct no step, however short.
+    #[error("at {time:.4} s not even a step of {step:.1e} s could be corrected to what the filters ask")]
+    Refused {
+        /// Simulated seconds.
+        time: f64,
+        /// The step tried last.
+        step: f64,
+    },
     /// A coordinate became NaN or infinite.
     #[error("at {time:.4} s point {point} is no longer at a finite place")]
     NotFinite {

@@ -22,7 +22,7 @@ impl Leash {
 }
 
 impl Filter for Leash {
-    fn apply(&mut self, body: &Body, moment: &Moment, _: &State, after: &mut State, _: f64) {
+    fn apply(&mut self, body: &Body, moment: &Moment, _: &State, after: &mut State, _: f64) -> bool {
         for (i, &limit) in self.max_distance.iter().enumerate() {
             let offset: Vec3 = after.positions[i] - moment.guide_positions[i];
             let distance = offset.length();
@@ -34,6 +34,7 @@ impl Filter for Leash {
             let speed = (after.velocities[i] - moment.guide_velocities[i]).dot(outward);
             after.velocities[i] -= speed.max(0.0) * outward;
         }
+        true
     }
 }
 
@@ -55,5 +56,33 @@ mod tests {
         assert!((state.positions[0].y + 0.5).abs() < 1e-12);
         assert!(state.velocities[0].length() < 1e-12);
         assert!((state.positions[1].y + 0.5 * 9.81).abs() < 1e-9, "no limit, free fall");
+    }
+
+    /// Refuses steps longer than it likes, counting what it saw.
+    struct Cautious {
+        longest: f64,
+        refused: usize,
+    }
+
+    impl Filter for Cautious {
+        fn apply(&mut self, _: &Body, _: &Moment, _: &State, _: &mut State, seconds: f64) -> bool {
+            self.refused += usize::from(seconds > self.longest);
+            seconds <= self.longest
+        }
+    }
+
+    #[test]
+    fn a_refused_step_is_taken_again_in_shorter_ones() {
+        let body = Body::builder(vec![1.0]).gravity(-9.81 * Vec3::Y).build().unwrap();
+        let guide = Still::new(vec![Vec3::ZERO]);
+        let mut stepper = Stepper::new(&body, &[Vec3::ZERO, Vec3::ONE], Settings::default()).unwrap();
+        let mut state = State::at_rest(vec![Vec3::ZERO]);
+        let mut cautious = Cautious { longest: 0.011, refused: 0 };
+        let effort = stepper.advance(&body, &mut state, &guide, 0.1, &mut [&mut cautious]).unwrap();
+        assert!(effort.steps >= 10 && effort.rejected == cautious.refused && cautious.refused > 0);
+        assert!((state.positions[0].y + 0.5 * 9.81 * 0.01).abs() < 1e-9, "no time is lost");
+        cautious.longest = 0.0;
+        let refused = stepper.advance(&body, &mut state, &guide, 0.1, &mut [&mut cautious]);
+        assert!(matches!(refused, Err(crate::Error::Refused { .. })));
     }
 }

@@ -66,8 +66,16 @@ impl Default for Settings {
 
 /// A pass over positions and velocities after a step: limits, inextensibility, contact.
 pub trait Filter {
-    /// Corrects `after`, a step of `seconds` from `before`. Known points must stay.
-    fn apply(&mut self, body: &Body, moment: &Moment, before: &State, after: &mut State, seconds: f64);
+    /// Corrects `after`, a step of `seconds` from `before`. Known points must stay. False when it cannot: the step is then
+    /// thrown away and taken again in shorter ones.
+    fn apply(
+        &mut self,
+        body: &Body,
+        moment: &Moment,
+        before: &State,
+        after: &mut State,
+        seconds: f64,
+    ) -> bool;
 }
 
 /// What an advance took.
@@ -174,8 +182,16 @@ impl Stepper {
             state.time = start + end * seconds;
             let moment =
                 Self::moment(&mut self.guide_positions, &mut self.guide_velocities, guide, state.time);
-            for filter in filters.iter_mut() {
-                filter.apply(body, &moment, &before, state, piece * seconds);
+            let apply =
+                |filter: &mut &mut dyn Filter| filter.apply(body, &moment, &before, state, piece * seconds);
+            if !filters.iter_mut().all(apply) {
+                if piece < SMALLEST_FRACTION {
+                    return Err(Error::Refused { time: before.time, step: piece * seconds });
+                }
+                *state = before;
+                self.effort.rejected += 1;
+                fraction = piece * 0.35;
+                continue;
             }
             if let Some(point) = state.positions.iter().position(|x| !x.is_finite()) {
                 return Err(Error::NotFinite { time: state.time, point });
