@@ -42,6 +42,11 @@ impl Bounds {
         point.cmpge(self.min).all() && point.cmple(self.max).all()
     }
 
+    /// Squared distance of a point to the box; zero inside.
+    pub fn distance_squared(&self, point: Vec3) -> f64 {
+        (self.min - point).max(point - self.max).max(Vec3::ZERO).length_squared()
+    }
+
     /// The middle of the box.
     pub fn centre(&self) -> Vec3 {
         0.5 * (self.min + self.max)
@@ -71,5 +76,7 @@ mod tests {
         assert_eq!(bounds.centre(), Vec3::new(0.0, 3.0, 3.0));
         assert!(bounds.contains(Vec3::new(0.0, 3.0, 3.0)));
         assert!(!bounds.contains(Vec3::ZERO));
+        assert_eq!(bounds.distance_squared(Vec3::new(0.0, 3.0, 1.0)), 4.0);
+        assert_eq!(bounds.distance_squared(bounds.centre()), 0.0);
     }
 }

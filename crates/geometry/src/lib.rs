@@ -1,4 +1,4 @@
-//! Shapes and what is true of them: vectors, triangle-mesh topology, measures.
+//! Shapes and what is true of them: vectors, triangle and tet meshes, measures, distances, embedding.
 //!
 //! ```
 //! use geometry::{Topology, Vec3, triangle_area};
@@ -11,11 +11,22 @@
 //! ```
 
 mod bounds;
+mod closest;
+mod embedding;
+mod error;
 mod measure;
+#[cfg(test)]
+mod testing;
+mod tet_mesh;
 mod topology;
+mod tree;
 
 pub use bounds::Bounds;
-pub use measure::{triangle_area, triangle_normal, vertex_areas, vertex_normals};
+pub use closest::{closest_on_triangle, tet_distance_squared, tet_weights, triangle_distance_squared};
+pub use embedding::Embedding;
+pub use error::Error;
+pub use measure::{tet_volume, triangle_area, triangle_normal, vertex_areas, vertex_normals};
+pub use tet_mesh::{TET_EDGES, TET_FACES, TetMesh};
 pub use topology::{Edge, Hinge, Topology};
 
 /// A point or direction in space, in metres where it is a position. Solvers work in double precision.

@@ -1,10 +1,15 @@
-//! Areas and normals of triangle meshes.
+//! Areas, volumes and normals.
 
 use crate::Vec3;
 
 /// Area of a triangle.
 pub fn triangle_area(a: Vec3, b: Vec3, c: Vec3) -> f64 {
     0.5 * (b - a).cross(c - a).length()
+}
+
+/// Volume of a tet; below zero when it is listed inside out.
+pub fn tet_volume([a, b, c, d]: [Vec3; 4]) -> f64 {
+    (b - a).cross(c - a).dot(d - a) / 6.0
 }
 
 /// Unit normal by the right-hand rule; zero for a degenerate triangle.
