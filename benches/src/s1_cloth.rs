@@ -3,6 +3,7 @@
 //!
 //! No contact, no air: what is seen is the integrator and the elements alone.
 
+mod rivals;
 mod sheet;
 
 use std::process::ExitCode;
@@ -11,7 +12,6 @@ use std::time::Instant;
 use geometry::Vec3;
 use serde_json::{Map, Value, json};
 
-use crate::peers;
 use sheet::Sheet;
 
 /// Cells per side.
@@ -108,7 +108,7 @@ pub(crate) fn run(options: &[String]) -> ExitCode {
         "threads": rayon::current_num_threads(),
     });
     if with_peers {
-        result["peers"] = blender(&resolutions);
+        result["peers"] = rivals::run(&resolutions);
     }
     println!("{result}");
     ExitCode::SUCCESS
@@ -166,31 +166,4 @@ fn spread(runs: &[Run], landmarks: std::ops::Range<usize>) -> f64 {
         }
     }
     worst
-}
-
-/// The same sheet in Blender's cloth, up to 100 cells: beyond that it takes minutes. Ours falls to about −2 m.
-fn blender(resolutions: &[usize]) -> Value {
-    let cells = resolutions.iter().filter(|&&n| n <= 100).map(ToString::to_string);
-    let printed = peers::python_with("bpy", "bpy").and_then(|python| {
-        peers::run(std::process::Command::new(python).arg(peers::script("blender_cloth.py")).args(cells))
-    });
-    let printed = match printed {
-        Ok(printed) => printed,
-        Err(reason) => {
-            println!("Blender is skipped: {reason}");
-            return json!({ "skipped": reason });
-        }
-    };
-    let runs: Vec<Value> = printed.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-    for run in &runs {
-        println!(
-            "Blender, {:<8} N = {:<4} {:>9.1} ms/frame, stretch {:.2} % at the end, lowest point {:+.3} m",
-            run["setting"].as_str().unwrap_or_default(),
-            run["cells"],
-            run["ms_per_frame"].as_f64().unwrap_or(f64::NAN),
-            100.0 * run["stretch_at_the_end"].as_f64().unwrap_or(f64::NAN),
-            run["lowest_point"].as_f64().unwrap_or(f64::NAN)
-        );
-    }
-    json!({ "blender": runs })
 }
