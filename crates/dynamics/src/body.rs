@@ -1,5 +1,6 @@
 //! A body: what never changes while it moves. A state: where it is.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use geometry::{Mat3, Vec3};
@@ -68,6 +69,15 @@ impl Body {
     /// Weighted averages of points that follow the guide's.
     pub fn averages(&self) -> &Rows {
         &self.averages
+    }
+
+    /// An energy, to change its elements between steps; `index` counts energies in the order they were added. `None` when
+    /// there is none of that type there.
+    ///
+    /// What is changed is no part of a [`State`]: who changes it keeps it in his checkpoint.
+    pub fn energy_mut<E: Energy>(&mut self, index: usize) -> Option<&mut E> {
+        let energy: &mut dyn Any = self.energies.get_mut(index)?.as_mut();
+        energy.downcast_mut()
     }
 
     /// The sparsity of its second derivatives.

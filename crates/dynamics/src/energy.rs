@@ -1,5 +1,6 @@
 //! What acts on a body, seen by the solver: sums of elements, potentials and forces.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use geometry::Vec3;
@@ -21,7 +22,7 @@ pub struct Moment<'a> {
 }
 
 /// A potential energy of all points. Usually [`Elements`] of some [`Element`].
-pub trait Energy: Send + Sync {
+pub trait Energy: Any + Send + Sync {
     /// Visits the points that each second derivative couples.
     fn stencils(&self, visit: &mut dyn FnMut(&[u32]));
     /// Remembers where its blocks stand in a matrix of this pattern. Called once, before `add_hessian`.
@@ -117,6 +118,15 @@ impl<E, const N: usize> Elements<E, N> {
     /// True without elements.
     pub fn is_empty(&self) -> bool {
         self.elements.is_empty()
+    }
+
+    /// Changes elements between steps: stiffness, rest shapes. Their points stay.
+    pub fn for_each_mut(&mut self, mut change: impl FnMut(&[u32; N], &mut E)) {
+        self.layout
+            .stencils
+            .iter()
+            .zip(&mut self.elements)
+            .for_each(|(points, element)| change(points, element));
     }
 
     /// The elements with their points, in the order they are kept.

@@ -1,6 +1,7 @@
 //! Where an animation wants a body to be, at any time.
 
 use geometry::Vec3;
+use linear::Rows;
 
 /// The motion that known points, averages and soft attachments follow.
 pub trait Guide: Sync {
@@ -9,6 +10,10 @@ pub trait Guide: Sync {
 
     /// What each average must be at `time`. Only asked of bodies that have averages.
     fn averages(&self, _time: f64, _values: &mut [Vec3]) {}
+
+    /// Sets weights and compliance of the averages as they are at `time`; their supports are fixed. Only asked of bodies
+    /// that have averages. `rows` holds what an earlier call left, so all that ever changes must be set.
+    fn rows(&self, _time: f64, _rows: &mut Rows) {}
 }
 
 /// A guide that never moves.

@@ -15,7 +15,7 @@
 //! so Newton steps with positive definite matrices go downhill in Φ, and a line search makes them safe.
 
 use geometry::Vec3;
-use linear::{Matrix, Solver};
+use linear::{Matrix, Rows, Solver};
 
 use crate::body::StagedBody;
 use crate::{Body, Error, Moment, Past};
@@ -32,6 +32,8 @@ pub(crate) struct Stage<'a> {
     pub(crate) past: Past<'a>,
     /// When, and where the guide is then.
     pub(crate) moment: Moment<'a>,
+    /// The averages as they are at that moment: weights and compliance.
+    pub(crate) rows: &'a Rows,
     /// What the averages must be.
     pub(crate) averages: &'a [Vec3],
 }
@@ -144,7 +146,7 @@ impl Workspace {
                 self.delta[i] =
                     if body.known()[i] { stage.moment.guide_positions[i] - x[i] } else { Vec3::ZERO };
             }
-            let reached = body.averages().multiply(x);
+            let reached = stage.rows.multiply(x);
             for (row, (want, have)) in self.row_residual.iter_mut().zip(stage.averages.iter().zip(reached)) {
                 *row = *want - have;
             }
@@ -155,7 +157,7 @@ impl Workspace {
             let solution = self.solver.solve(
                 &self.system,
                 &self.force,
-                body.averages(),
+                stage.rows,
                 &self.row_residual,
                 &mut self.delta,
                 &mut self.multipliers,
@@ -207,7 +209,13 @@ impl Workspace {
     }
 
     /// Solves (M/s² + …) y = M/s² · y in place with the last system: damps the stiff part of an error estimate.
-    pub(crate) fn smooth(&mut self, body: &Body, implicit: f64, y: &mut [Vec3]) -> Result<(), Error> {
+    pub(crate) fn smooth(
+        &mut self,
+        body: &Body,
+        rows: &Rows,
+        implicit: f64,
+        y: &mut [Vec3],
+    ) -> Result<(), Error> {
         let weight = 1.0 / (implicit * implicit);
         for (f, (m, y)) in self.force.iter_mut().zip(body.masses().iter().zip(y.iter())) {
             *f = weight * m * *y;
@@ -221,7 +229,7 @@ impl Workspace {
         self.solver.solve(
             &self.system,
             &self.force,
-            body.averages(),
+            rows,
             &self.row_residual,
             y,
             &mut self.multipliers,
@@ -285,8 +293,8 @@ impl Workspace {
             self.velocity[i] = v;
         }
         value += self.outer.work(s, &self.velocity);
-        for (row, (want, have)) in stage.averages.iter().zip(body.averages().multiply(y)).enumerate() {
-            let compliance = body.averages().compliance()[row];
+        for (row, (want, have)) in stage.averages.iter().zip(stage.rows.multiply(y)).enumerate() {
+            let compliance = stage.rows.compliance()[row];
             if compliance > 0.0 {
                 value += (*want - have).length_squared() / (2.0 * compliance);
             }

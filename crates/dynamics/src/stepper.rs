@@ -1,6 +1,7 @@
 //! Stepping a body in time: integrators, substeps by error estimate, filters, and the static solve.
 
 use geometry::{Bounds, Vec3};
+use linear::Rows;
 
 use crate::body::StagedBody;
 use crate::stage::{Newton, Solved, Stage, Workspace};
@@ -101,6 +102,7 @@ pub struct Stepper {
     effort: Effort,
     guide_positions: Vec<Vec3>,
     guide_velocities: Vec<Vec3>,
+    rows: Rows,
     averages: Vec<Vec3>,
 }
 
@@ -121,6 +123,7 @@ impl Stepper {
             effort: Effort::default(),
             guide_positions: zeros.clone(),
             guide_velocities: zeros,
+            rows: body.averages().clone(),
             averages: vec![Vec3::ZERO; body.averages().len()],
         })
     }
@@ -331,7 +334,7 @@ impl Stepper {
                     2.0 * k * h * (weights[0] * v0[i] + weights[1] * v1[i] + weights[2] * state.velocities[i])
                 })
                 .collect();
-            self.work.smooth(body, s, &mut estimate)?;
+            self.work.smooth(body, &self.rows, s, &mut estimate)?;
             error = root_mean_square(estimate.into_iter());
         }
         Ok(Attempt { solved, error })
@@ -358,8 +361,9 @@ impl Stepper {
         x: &mut [Vec3],
     ) -> Result<Solved, Error> {
         let moment = Self::moment(&mut self.guide_positions, &mut self.guide_velocities, guide, time);
+        guide.rows(time, &mut self.rows);
         guide.averages(time, &mut self.averages);
-        let stage = Stage { base, drift, implicit, past, moment, averages: &self.averages };
+        let stage = Stage { base, drift, implicit, past, moment, rows: &self.rows, averages: &self.averages };
         let solved = self.work.solve(body, &stage, newton, start, x)?;
         self.effort.iterations += solved.iterations;
         self.effort.factorizations += solved.factorizations;

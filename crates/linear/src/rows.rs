@@ -68,8 +68,13 @@ impl Rows {
         self.points[range.clone()].iter().copied().zip(self.weights[range].iter().copied())
     }
 
+    /// See [`Rows::weights`]. May be changed between solves without new symbolic work; must be finite.
+    pub fn weights_mut(&mut self) -> &mut [f64] {
+        &mut self.weights
+    }
+
     /// All weights, row by row.
-    pub(crate) fn weights(&self) -> &[f64] {
+    pub fn weights(&self) -> &[f64] {
         &self.weights
     }
 
