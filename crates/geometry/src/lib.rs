@@ -15,11 +15,11 @@ mod closest;
 mod embedding;
 mod error;
 mod measure;
+mod prolongation;
+mod subdivide;
 #[cfg(test)]
 mod testing;
 mod tet_mesh;
-mod prolongation;
-mod subdivide;
 mod topology;
 mod tree;
 
@@ -28,10 +28,9 @@ pub use closest::{closest_on_triangle, tet_distance_squared, tet_weights, triang
 pub use embedding::Embedding;
 pub use error::Error;
 pub use measure::{tet_volume, triangle_area, triangle_normal, vertex_areas, vertex_normals};
-pub use tet_mesh::{TET_EDGES, TET_FACES, TetMesh};
-pub use measure::{triangle_area, triangle_normal, vertex_areas, vertex_normals};
 pub use prolongation::Prolongation;
 pub use subdivide::{Scheme, Subdivision, subdivide, subdivide_times};
+pub use tet_mesh::{TET_EDGES, TET_FACES, TetMesh};
 pub use topology::{Edge, Hinge, Topology};
 
 /// A point or direction in space, in metres where it is a position. Solvers work in double precision.

@@ -1,6 +1,9 @@
 //! From the points of one mesh to those of another: each as a weighted mean of a few.
 
-use crate::Vec3;
+use rayon::prelude::*;
+
+use crate::tree::Tree;
+use crate::{Bounds, Vec3, closest_on_triangle};
 
 /// Weights P that turn values on coarse points into values on fine ones: fineᵢ = Σⱼ Pᵢⱼ coarseⱼ. Rows sum to one, so
 /// that a mesh that moves rigidly takes the other along.
@@ -37,6 +40,33 @@ impl Prolongation {
             starts.push(points.len());
         }
         Self { coarse_count, starts, points, weights }
+    }
+
+    /// Each fine point stands on the closest point of the coarse surface; with it, how far each was away, in metres.
+    /// `None` without triangles.
+    pub fn by_closest_point(
+        coarse: &[Vec3],
+        triangles: &[[u32; 3]],
+        fine: &[Vec3],
+    ) -> Option<(Self, Vec<f64>)> {
+        let corners = |t: u32| triangles[t as usize].map(|v| coarse[v as usize]);
+        let boxes: Vec<Bounds> = (0..triangles.len() as u32).map(|t| Bounds::of(corners(t))).collect();
+        let tree = Tree::new(&boxes);
+        let place = |p: Vec3, t: u32| {
+            let weights = closest_on_triangle(p, corners(t));
+            let at: Vec3 = corners(t).iter().zip(weights).map(|(&c, w)| w * c).sum();
+            (weights, at.distance_squared(p))
+        };
+        let found: Option<Vec<(Vec<(u32, f64)>, f64)>> = fine
+            .par_iter()
+            .map(|&p| {
+                let (t, _) = tree.nearest(p, f64::INFINITY, |t| place(p, t).1)?;
+                let (weights, squared) = place(p, t);
+                Some((triangles[t as usize].into_iter().zip(weights).collect(), squared.sqrt()))
+            })
+            .collect();
+        let (rows, distances): (Vec<_>, Vec<f64>) = found?.into_iter().unzip();
+        Some((Self::new(coarse.len(), rows), distances))
     }
 
     /// How many points values come from.
@@ -92,5 +122,18 @@ mod tests {
         assert_eq!(both.numbers(&[3.0, 3.0]), [3.0, 3.0]);
         assert_eq!(both.vectors(&[Vec3::ZERO, Vec3::X]), [0.25 * Vec3::X, 0.75 * Vec3::X]);
         assert_eq!(Prolongation::identity(2).then(&middle), middle);
+    }
+
+    #[test]
+    fn closest_points_give_back_places_on_the_surface() {
+        let coarse = [Vec3::ZERO, Vec3::X, Vec3::Y, Vec3::X + Vec3::Y];
+        let fine = [Vec3::new(0.3, 0.2, 0.0), Vec3::new(0.9, 0.8, 0.5), Vec3::new(2.0, 0.5, 0.0)];
+        let (map, distances) =
+            Prolongation::by_closest_point(&coarse, &[[0, 1, 2], [2, 1, 3]], &fine).unwrap();
+        let placed = map.vectors(&coarse);
+        assert!(placed[0].distance(fine[0]) < 1e-15 && distances[0] < 1e-15);
+        assert!(placed[1].distance(fine[1].with_z(0.0)) < 1e-15 && (distances[1] - 0.5).abs() < 1e-15);
+        assert!(placed[2].distance(Vec3::new(1.0, 0.5, 0.0)) < 1e-15 && distances[2] == 1.0);
+        assert!(Prolongation::by_closest_point(&coarse, &[], &fine).is_none());
     }
 }
