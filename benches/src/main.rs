@@ -6,6 +6,7 @@
 
 mod linear;
 mod peers;
+mod pipeline;
 mod s1_cloth;
 mod smoke;
 
@@ -19,11 +20,12 @@ fn main() -> ExitCode {
     };
     match name {
         "linear" => linear::run(options),
+        "pipeline" => pipeline::run(options),
         "s1-cloth" => s1_cloth::run(options),
         "smoke" => smoke::run(options),
         _ => {
             eprintln!(
-                "usage: cargo run --release -p benches -- NAME [--peers], NAME one of: linear, s1-cloth, smoke"
+                "usage: cargo run --release -p benches -- NAME [--peers], NAME one of: linear, pipeline, s1-cloth, smoke"
             );
             ExitCode::from(2)
         }
