@@ -128,8 +128,19 @@ pub(crate) fn assert_strain_below(mesh: &Mesh, points: &[[f32; 3]], limit: f64) 
     }
 }
 
+/// Sound, every mesh closed, the body one surface without handles that never loses more than the rest of `fraction` of its
+/// volume.
+pub(crate) fn assert_character(clip: &Clip, fraction: f64) {
+    assert_sound(clip);
+    for mesh in &clip.meshes {
+        assert_closed(mesh.point_count(), &mesh.point_triangles());
+    }
+    assert_eq!(euler_characteristic(&clip.meshes[0]), 2, "no handles, no loose parts");
+    assert_volume_kept(clip, "body", fraction);
+}
+
 /// In every frame the mesh keeps at least this fraction of its rest volume.
-pub(crate) fn assert_volume_kept(clip: &Clip, mesh_name: &str, fraction: f64) {
+fn assert_volume_kept(clip: &Clip, mesh_name: &str, fraction: f64) {
     let index = clip.mesh_index(mesh_name).unwrap();
     let triangles = clip.meshes[index].point_triangles();
     let rest = volume(&clip.meshes[index].rest(), &triangles);
