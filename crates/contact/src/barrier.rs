@@ -5,20 +5,25 @@ use geometry::{Mat3, Vec3};
 
 use crate::distance::{Kind, Slopes, closest, outer};
 
-/// A cubic barrier between a vertex and a triangle, or two edges.
+/// The share of ĝ below which the barrier is a parabola.
+const PARABOLA: f64 = 0.02;
+
+/// A logarithmic barrier between a vertex and a triangle, or two edges.
 ///
-/// E = m·ψ,  ψ = κ·(2/3)(ĝ − g)³/ĝ for g < ĝ and 0 beyond,  g = D − o,
+/// E = m·ψ,  ψ = κĝ²·b(g/ĝ) for g < ĝ and 0 beyond,  b(u) = −(1 − u)² ln u,  g = D − o,
 ///
 /// D the distance, o the thickness kept between the two, ĝ the gap at which they begin to feel each other; κ in N/m,
-/// with the pair's share of area included. The force 2κ(ĝ − g)²/ĝ and the stiffness 4κ(ĝ − g)/ĝ both start from zero at
-/// ĝ, so that light touches stay soft and Newton's method meets no step; at contact the stiffness is 4κ. Finite there:
-/// continuous detection, not the barrier, is what forbids crossing.
+/// with the pair's share of mass or area included. Force and stiffness both start from zero at ĝ, so that light touches
+/// stay soft and Newton's method meets no step; as the gap closes, the force grows like κĝ/u, so that a stack of ten carries
+/// its weight with the same κ as one sheet does. Below a fiftieth of ĝ it goes on as a parabola, defined even
+/// where things are nearer than their thickness: continuous detection, not the barrier, is what forbids crossing.
 ///
 /// m = 1, except for two edges that are nearly parallel, whose closest points jump: m = (2 − c/ε)·c/ε for
 /// c = ‖u×v‖² < ε, ε a thousandth of the product of squared rest lengths.
 ///
-/// Cubic barrier: Ando 2024 (with κ from the local stiffness); m: Li 2020 §7. Differs: κ's inertial term is the
-/// caller's, who knows approach speeds.
+/// Li 2020 §4 and §7. Differs: in distance rather than its square, the parabola, and κ, which is the caller's. (A cubic
+/// barrier, Ando 2024, is softer to start with but bounded: under pressure it leaves the work to continuous detection, which
+/// creeps.)
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Barrier {
     /// What the four points are.
@@ -53,12 +58,22 @@ impl Barrier {
 
     /// ψ, ψ′ and ψ″ at a distance.
     fn profile(&self, distance: f64) -> (f64, f64, f64) {
-        let depth = self.reach - (distance - self.offset);
-        if depth <= 0.0 {
+        let u = (distance - self.offset) / self.reach;
+        if u >= 1.0 {
             return (0.0, 0.0, 0.0);
         }
-        let k = self.stiffness / self.reach;
-        (k * (2.0 / 3.0) * depth.powi(3), -2.0 * k * depth * depth, 4.0 * k * depth)
+        let v = u.max(PARABOLA);
+        let (log, rest, ratio) = (v.ln(), 1.0 - v, (1.0 - v) / v);
+        let value = -rest * rest * log;
+        let slope = 2.0 * rest * log - rest * ratio;
+        let curvature = -2.0 * log + 4.0 * ratio + ratio * ratio;
+        let below = u - v;
+        let k = self.stiffness;
+        (
+            k * self.reach * self.reach * (value + below * (slope + 0.5 * below * curvature)),
+            k * self.reach * (slope + below * curvature),
+            k * curvature,
+        )
     }
 
     /// m and its derivatives; none where it is 1.
@@ -293,8 +308,11 @@ mod tests {
         assert!(gradient[0].y < 0.0 && gradient[1].y > 0.0);
         let total: Vec3 = gradient.into_iter().sum();
         assert!(total.length() < 1e-15, "action equals reaction");
-        // 2κ(ĝ−g)²/ĝ at g = 0.2
-        assert!((barrier.normal_force(&above(0.3)) - 2.0 * 3.0 * 0.09 / 0.5).abs() < 1e-12);
+        // −κĝ b′(0.4) at g = 0.2
+        let force = 3.0 * 0.5 * (0.36 / 0.4 - 2.0 * 0.6 * 0.4_f64.ln());
+        assert!((barrier.normal_force(&above(0.3)) - force).abs() < 1e-12);
+        assert!(barrier.normal_force(&above(0.101)) > 20.0 * force, "hard where it is close");
+        assert!(barrier.normal_force(&above(0.05)) > barrier.normal_force(&above(0.1)), "and closer still");
         // touching: no direction, and nothing infinite
         assert_eq!(barrier.gradient(&above(0.0)), [Vec3::ZERO; 4]);
         assert_eq!(barrier.hessian(&above(0.0)), Block::ZERO);

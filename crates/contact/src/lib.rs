@@ -31,26 +31,33 @@
 //! # Ok::<(), contact::Error>(())
 //! ```
 
+mod attach;
 mod audit;
 mod barrier;
 mod broad;
 mod ccd;
+mod collision;
 mod crossing;
 mod distance;
 mod error;
 mod friction;
 mod narrow;
 mod obstacle;
+mod response;
+mod restrain;
 mod surface;
 mod tangle;
 #[cfg(test)]
 mod testing;
 mod tree;
+mod watch;
 
+pub use attach::Attachment;
 pub use audit::{Audited, Crossing, audit};
 pub use barrier::Barrier;
 pub use broad::BroadPhase;
 pub use ccd::{FirstImpact, Impact, KEEP, first_impact, travel};
+pub use collision::{Collision, Strife};
 pub use distance::{Closest, Kind, closest, closest_edge_edge, closest_vertex_triangle};
 pub use error::Error;
 pub use friction::Friction;

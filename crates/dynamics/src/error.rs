@@ -59,6 +59,9 @@ pub enum Error {
         /// The point, from zero.
         point: usize,
     },
+    /// What the body may not pass through cannot be worked with.
+    #[error(transparent)]
+    Obstruction(Box<dyn std::error::Error + Send + Sync>),
     /// The linear solver gave up.
     #[error(transparent)]
     Linear(#[from] linear::Error),

@@ -18,6 +18,7 @@ use geometry::Vec3;
 use linear::{Matrix, Rows, Solver};
 
 use crate::body::StagedBody;
+use crate::obstruction::Extension;
 use crate::{Body, Error, Moment, Past};
 
 /// What a stage solves for.
@@ -63,14 +64,15 @@ pub(crate) struct Solved {
 /// Scratch of the stages: may be dropped at any moment.
 pub(crate) struct Workspace {
     pub(crate) solver: Solver,
-    system: Matrix,
-    outer: Outer,
+    pub(crate) extension: Extension,
+    pub(crate) system: Matrix,
+    pub(crate) outer: Outer,
     velocity: Vec<Vec3>,
-    force: Vec<Vec3>,
-    delta: Vec<Vec3>,
+    pub(crate) force: Vec<Vec3>,
+    pub(crate) delta: Vec<Vec3>,
     trial: Vec<Vec3>,
-    multipliers: Vec<Vec3>,
-    row_residual: Vec<Vec3>,
+    pub(crate) multipliers: Vec<Vec3>,
+    pub(crate) row_residual: Vec<Vec3>,
 }
 
 impl Workspace {
@@ -79,6 +81,7 @@ impl Workspace {
         let rows = vec![Vec3::ZERO; body.averages().len()];
         Ok(Self {
             solver: Solver::new(body.pattern(), body.known(), body.averages(), settings)?,
+            extension: Extension::default(),
             system: Matrix::new(body.pattern().clone()),
             outer: Outer::new(body),
             velocity: zeros.clone(),
@@ -199,7 +202,7 @@ impl Workspace {
 
     /// How far the step moves the points: the root mean square, or a twentieth of the largest where that is more, so that a
     /// few wild points among thousands are not overlooked.
-    fn size_of_step(&self, body: &Body) -> f64 {
+    pub(crate) fn size_of_step(&self, body: &Body) -> f64 {
         let (mut sum, mut largest, mut count) = (0.0, 0.0_f64, 0_usize);
         for (delta, _) in self.delta.iter().zip(body.known()).filter(|(_, known)| !**known) {
             let squared = delta.length_squared();
@@ -239,7 +242,7 @@ impl Workspace {
     }
 
     /// force ← −dΦ/dx, the right-hand side of Newton's step.
-    fn residual(&mut self, body: &Body, staged: &StagedBody, stage: &Stage, x: &[Vec3]) {
+    pub(crate) fn residual(&mut self, body: &Body, staged: &StagedBody, stage: &Stage, x: &[Vec3]) {
         let s = stage.implicit;
         for (v, (x, p)) in self.velocity.iter_mut().zip(x.iter().zip(stage.base)) {
             *v = (*x - *p) / s;
@@ -252,7 +255,14 @@ impl Workspace {
     }
 
     /// system ← M/s² + D/s + K + outer damping/s.
-    fn assemble(&mut self, body: &Body, staged: &StagedBody, stage: &Stage, x: &[Vec3], previous: &[Vec3]) {
+    pub(crate) fn assemble(
+        &mut self,
+        body: &Body,
+        staged: &StagedBody,
+        stage: &Stage,
+        x: &[Vec3],
+        previous: &[Vec3],
+    ) {
         let s = stage.implicit;
         self.outer.overwrite(1.0 / s, &mut self.system);
         staged.add_stiffness(&stage.moment, x, previous, &mut self.system);
@@ -308,7 +318,7 @@ impl Workspace {
 ///
 /// The expectation is second-order accurate, and so is the force. Linear in v it has a potential, so that the line search sees
 /// all of Φ, and it is evaluated once a stage instead of in every iteration.
-struct Outer {
+pub(crate) struct Outer {
     /// None: no such forces.
     active: bool,
     force: Vec<Vec3>,
@@ -331,7 +341,7 @@ impl Outer {
         }
     }
 
-    fn linearise(&mut self, body: &Body, stage: &Stage, guess: &[Vec3]) {
+    pub(crate) fn linearise(&mut self, body: &Body, stage: &Stage, guess: &[Vec3]) {
         if !self.active {
             return;
         }

@@ -5,7 +5,7 @@ use linear::Rows;
 
 use crate::body::StagedBody;
 use crate::stage::{Newton, Solved, Stage, Workspace};
-use crate::{Body, Error, Guide, Moment, Past, State};
+use crate::{Body, Error, Guide, Moment, Obstruction, Past, State};
 
 /// How a step is taken.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -142,8 +142,23 @@ impl Stepper {
         seconds: f64,
         filters: &mut [&mut dyn Filter],
     ) -> Result<Effort, Error> {
+        self.advance_against(body, state, guide, None, seconds, filters)
+    }
+
+    /// [`Stepper::advance`] where there is something that the body may not pass through. A state that crosses nothing leads to
+    /// states that cross nothing.
+    pub fn advance_against(
+        &mut self,
+        body: &Body,
+        state: &mut State,
+        guide: &dyn Guide,
+        mut obstruction: Option<&mut dyn Obstruction>,
+        seconds: f64,
+        filters: &mut [&mut dyn Filter],
+    ) -> Result<Effort, Error> {
         // Nothing kept from an earlier frame may change this one: a resumed bake gives the same bits.
         self.work.solver.forget();
+        self.work.extension.forget();
         self.effort = Effort::default();
         let start = state.time;
         let mut done = 0.0; // fraction of the frame
@@ -158,10 +173,16 @@ impl Stepper {
             let piece = (1.0 - done) / pieces;
             let end = if pieces > 1.0 { done + piece } else { 1.0 };
             let before = state.clone();
-            let attempt = self.step(body, state, guide, piece * seconds)?;
+            let attempt = match &mut obstruction {
+                Some(obstruction) => {
+                    self.step_against(body, state, guide, &mut **obstruction, piece * seconds)?
+                }
+                None => self.step(body, state, guide, piece * seconds)?,
+            };
             let worst = attempt.error / (self.settings.tolerance * self.size);
             let too_inexact = self.settings.substeps == Substeps::Automatic && worst > 1.0;
-            if !attempt.solved.converged || (too_inexact && piece > SMALLEST_FRACTION) {
+            let impatient = attempt.stuck && self.settings.substeps == Substeps::Automatic && piece > 0.2;
+            if !attempt.solved.converged || impatient || (too_inexact && piece > SMALLEST_FRACTION) {
                 if piece < SMALLEST_FRACTION {
                     let Solved { iterations, residual, .. } = attempt.solved;
                     return Err(Error::Diverged {
@@ -172,9 +193,12 @@ impl Stepper {
                     });
                 }
                 *state = before;
+                obstruction.iter_mut().for_each(|obstruction| obstruction.rewind());
                 self.effort.rejected += 1;
                 // Newton's failure says nothing about how much shorter; the error estimate (third order) does.
-                let shrink = if attempt.solved.converged {
+                let shrink = if impatient {
+                    0.5
+                } else if attempt.solved.converged {
                     (0.9 * worst.cbrt().recip()).clamp(0.2, 0.7)
                 } else {
                     0.35
@@ -185,6 +209,7 @@ impl Stepper {
             state.time = start + end * seconds;
             let moment =
                 Self::moment(&mut self.guide_positions, &mut self.guide_velocities, guide, state.time);
+            let found = obstruction.is_some().then(|| state.positions.clone());
             let apply =
                 |filter: &mut &mut dyn Filter| filter.apply(body, &moment, &before, state, piece * seconds);
             if !filters.iter_mut().all(apply) {
@@ -192,9 +217,14 @@ impl Stepper {
                     return Err(Error::Refused { time: before.time, step: piece * seconds });
                 }
                 *state = before;
+                obstruction.iter_mut().for_each(|obstruction| obstruction.rewind());
                 self.effort.rejected += 1;
                 fraction = piece * 0.35;
                 continue;
+            }
+            if let Some((obstruction, found)) = obstruction.as_mut().zip(found) {
+                restrain_filters(&mut **obstruction, &found, state)?;
+                obstruction.commit();
             }
             if let Some(point) = state.positions.iter().position(|x| !x.is_finite()) {
                 return Err(Error::NotFinite { time: state.time, point });
@@ -255,6 +285,73 @@ impl Stepper {
         }
     }
 
+    /// A step beside something that may not be crossed.
+    ///
+    /// Where nothing is near, the usual one. Otherwise backward Euler, twice over half the step where the usual method has two
+    /// stages: the push of contact is an impulse, and a method that takes the force at one end of a stage for the force
+    /// throughout makes cloth bounce with more than it came with. Backward Euler stops it dead, as cloth does.
+    fn step_against(
+        &mut self,
+        body: &Body,
+        state: &mut State,
+        guide: &dyn Guide,
+        obstruction: &mut dyn Obstruction,
+        h: f64,
+    ) -> Result<Attempt, Error> {
+        let before = state.clone();
+        let end = state.time + h;
+        let place = |sampled: &[Vec3], v: &[Vec3]| -> Vec<Vec3> {
+            let free = |i: usize| before.positions[i] + h * v[i];
+            (0..v.len()).map(|i| if body.known()[i] { sampled[i] } else { free(i) }).collect()
+        };
+        guide.sample(end, &mut self.guide_positions, &mut self.guide_velocities);
+        let guess = place(&self.guide_positions, &before.velocities);
+        if obstruction.is_clear(&before.positions, &guess, end)? {
+            let attempt = self.step(body, state, guide, h)?;
+            let there = attempt.solved.converged;
+            if !there || obstruction.is_clear(&before.positions, &state.positions, end)? {
+                obstruction.arrive(end);
+                return Ok(attempt);
+            }
+            *state = before;
+        }
+        let stages = if self.settings.integrator == Integrator::TrBdf2 { 2 } else { 1 };
+        let implicit = h / f64::from(stages);
+        let mut total = Solved { converged: true, ..Solved::default() };
+        let mut lag: f64 = 0.0;
+        for k in 1..=stages {
+            let time = end - f64::from(stages - k) * implicit;
+            let (base, drift) = (state.positions.clone(), state.velocities.clone());
+            let mut x: Vec<Vec3> = base.iter().zip(&drift).map(|(x, v)| *x + implicit * *v).collect();
+            let newton = self.newton();
+            let past = Past { implicit, positions: [(1.0, &base), (0.0, &base)] };
+            let moment = Self::moment(&mut self.guide_positions, &mut self.guide_velocities, guide, time);
+            guide.rows(time, &mut self.rows);
+            guide.averages(time, &mut self.averages);
+            let (rows, averages) = (&self.rows, &self.averages);
+            let stage = Stage { base: &base, drift: &drift, implicit, past, moment, rows, averages };
+            let (solved, behind) =
+                self.work.solve_against(body, &stage, newton, obstruction, &base, &mut x)?;
+            self.effort.iterations += solved.iterations;
+            self.effort.factorizations += solved.factorizations;
+            self.effort.linear_iterations += solved.linear_iterations;
+            total.iterations += solved.iterations;
+            total.residual = solved.residual;
+            total.converged &= solved.residual.is_finite();
+            lag = lag.max(behind);
+            for i in 0..x.len() {
+                let on_guide = body.known()[i] && x[i] == self.guide_positions[i];
+                state.velocities[i] =
+                    if on_guide { self.guide_velocities[i] } else { (x[i] - base[i]) / implicit };
+            }
+            state.accelerations =
+                state.velocities.iter().zip(&drift).map(|(v, w)| (*v - *w) / implicit).collect();
+            state.positions = x;
+        }
+        let stuck = lag > self.newton().tolerance;
+        Ok(Attempt { solved: total, error: 0.0, stuck })
+    }
+
     fn step_euler(
         &mut self,
         body: &Body,
@@ -273,7 +370,7 @@ impl Stepper {
             self.solve(body, guide, state.time + h, &base, &drift, h, newton, past, &base, &mut x)?;
         self.finish(body, state, &base, h, x);
         state.accelerations.clear();
-        Ok(Attempt { solved, error: 0.0 })
+        Ok(Attempt { solved, error: 0.0, stuck: false })
     }
 
     /// The trapezoidal rule over γh, then BDF2 over the whole step, with the same implicit time s = γh/2:
@@ -304,7 +401,7 @@ impl Stepper {
         let first =
             self.solve(body, guide, state.time + GAMMA * h, &base, &drift, s, newton, past, &x0, &mut x1)?;
         if !first.converged {
-            return Ok(Attempt { solved: first, error: f64::INFINITY });
+            return Ok(Attempt { solved: first, error: f64::INFINITY, stuck: false });
         }
         let mut v1: Vec<Vec3> = x1.iter().zip(&base).map(|(x, p)| (*x - *p) / s).collect();
         self.impose_velocities(body, &mut v1);
@@ -320,7 +417,7 @@ impl Stepper {
         solved.iterations += first.iterations;
         self.finish(body, state, &base, s, x2);
         if !solved.converged {
-            return Ok(Attempt { solved, error: f64::INFINITY });
+            return Ok(Attempt { solved, error: f64::INFINITY, stuck: false });
         }
         state.accelerations = state.velocities.iter().zip(&drift).map(|(v, w)| (*v - *w) / s).collect();
 
@@ -337,7 +434,7 @@ impl Stepper {
             self.work.smooth(body, &self.rows, s, &mut estimate)?;
             error = root_mean_square(estimate.into_iter());
         }
-        Ok(Attempt { solved, error })
+        Ok(Attempt { solved, error, stuck: false })
     }
 
     fn newton(&self) -> Newton {
@@ -417,6 +514,28 @@ struct Attempt {
     solved: Solved,
     /// Estimated error in metres, root mean square.
     error: f64,
+    /// Something that moves by itself did not get where it should: a shorter step may do better.
+    stuck: bool,
+}
+
+/// Filters move points without looking: they get as far as is free, with the velocity that the filter wanted.
+fn restrain_filters(
+    obstruction: &mut dyn Obstruction,
+    found: &[Vec3],
+    state: &mut State,
+) -> Result<(), Error> {
+    let mut delta: Vec<Vec3> = state.positions.iter().zip(found).map(|(x, found)| *x - *found).collect();
+    if delta.iter().all(|d| *d == Vec3::ZERO) {
+        return Ok(());
+    }
+    let wanted = delta.clone();
+    obstruction.restrain(found, &mut delta)?;
+    for (i, x) in state.positions.iter_mut().enumerate() {
+        if delta[i] != wanted[i] {
+            *x = found[i] + delta[i];
+        }
+    }
+    Ok(())
 }
 
 fn root_mean_square(vectors: impl ExactSizeIterator<Item = Vec3>) -> f64 {

@@ -13,6 +13,9 @@ const SMALLEST_PIVOT: f64 = 1e-14;
 /// The same for a row's, against a lower bound of what it would be alone.
 const SMALLEST_ROW_PIVOT: f64 = 1e-12;
 
+/// An order whose factorisation takes this many times the usual operations is no longer a good one.
+const WORN_ORDER: f64 = 1.5;
+
 /// Plan and storage of a factorisation.
 pub(crate) struct Direct {
     plan: Symbolic,
@@ -26,6 +29,29 @@ pub(crate) struct Direct {
 impl Direct {
     /// Plans for the whole matrix, or, if not `whole`, for its diagonal blocks with the rows.
     pub(crate) fn new(pattern: &Pattern, known: &[bool], rows: &Rows, whole: bool) -> Self {
+        Self::with_order(pattern, known, rows, whole, None)
+    }
+
+    /// Plans for a pattern with more blocks than this one's, over the same points, known values and rows.
+    ///
+    /// The order of elimination stays: finding one is most of the work, and a few couplings more do not make it a bad one.
+    /// Where they do (layers that only contact holds together), a new order is looked for and the better one taken.
+    pub(crate) fn extended(&self, pattern: &Pattern, known: &[bool], rows: &Rows, usual_flops: f64) -> Self {
+        let kept = Self::with_order(pattern, known, rows, true, Some(&self.plan.order));
+        if kept.plan.flops <= WORN_ORDER * usual_flops {
+            return kept;
+        }
+        let fresh = Self::new(pattern, known, rows, true);
+        if fresh.plan.flops < kept.plan.flops { fresh } else { kept }
+    }
+
+    fn with_order(
+        pattern: &Pattern,
+        known: &[bool],
+        rows: &Rows,
+        whole: bool,
+        order: Option<&[u32]>,
+    ) -> Self {
         let count = pattern.count();
         let unknown: Vec<u32> = (0..count as u32).filter(|&i| !known[i as usize]).collect();
         let mut place = vec![u32::MAX; count];
@@ -65,10 +91,10 @@ impl Direct {
             let node = (unknown.len() + r) as u32;
             blocks.push((node, node, source + r as u32));
         }
-        let order = if whole {
-            ordering::order(&points, &supports)
-        } else {
-            (0..(unknown.len() + rows.len()) as u32).collect()
+        let order = match order {
+            Some(order) => order.to_vec(),
+            None if whole => ordering::order(&points, &supports),
+            None => (0..(unknown.len() + rows.len()) as u32).collect(),
         };
         let graph = points.with_rows(&supports);
         let plan = Symbolic::new(&graph, unknown.len(), &order, &blocks);

@@ -32,9 +32,32 @@ impl Pattern {
     ///
     /// A stencil's point beyond `count` is left out here, and reported by [`crate::Solver::new`].
     pub fn from_stencils<'a>(count: usize, stencils: impl IntoIterator<Item = &'a [u32]>) -> Self {
-        let mut stray = None;
         // (column, row) in one key: sorting keys is sorting slots
-        let mut keys: Vec<u64> = (0..count as u64).map(|i| i << 32 | i).collect();
+        Self::from_keys(count, (0..count as u64).map(|i| i << 32 | i).collect(), stencils)
+    }
+
+    /// The same pattern with more stencils: for couplings that come and go, such as contact.
+    #[must_use]
+    pub fn with_stencils<'a>(&self, stencils: impl IntoIterator<Item = &'a [u32]>) -> Self {
+        let column = |j: usize| self.column(j).map(move |(_, row)| (j as u64) << 32 | u64::from(row));
+        let mut all = Self::from_keys(self.count(), (0..self.count()).flat_map(column).collect(), stencils);
+        all.stray = self.stray.or(all.stray);
+        all
+    }
+
+    /// Where each of this pattern's slots stands in a pattern that has all its blocks; none if one is missing.
+    pub fn slots_in(&self, wider: &Self) -> Option<Vec<u32>> {
+        let columns = 0..self.count();
+        let slot = |j: usize, row: u32| wider.slot(row, j as u32).map(|slot| slot as u32);
+        columns.flat_map(|j| self.column(j).map(move |(_, row)| slot(j, row))).collect()
+    }
+
+    fn from_keys<'a>(
+        count: usize,
+        mut keys: Vec<u64>,
+        stencils: impl IntoIterator<Item = &'a [u32]>,
+    ) -> Self {
+        let mut stray = None;
         for stencil in stencils {
             for (k, &i) in stencil.iter().enumerate() {
                 if i as usize >= count {
@@ -139,6 +162,19 @@ mod tests {
         assert!(pattern.slot(5, 0).is_none());
         let row: Vec<u32> = pattern.row(2).iter().map(|n| n.point).collect();
         assert_eq!(row, [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn more_stencils_make_the_pattern_of_all_together() {
+        let stencils = [[0u32, 1, 2], [3, 2, 1]];
+        let few = Pattern::from_stencils(6, stencils[..1].iter().map(|s| s.as_slice()));
+        let more = few.with_stencils([stencils[1].as_slice(), &[5, 0]]);
+        let all: Vec<&[u32]> = vec![&stencils[0], &stencils[1], &[0, 5]];
+        assert_eq!(more, Pattern::from_stencils(6, all));
+        let slots = few.slots_in(&more).unwrap();
+        assert_eq!(slots.len(), few.block_count());
+        assert_eq!(Some(slots[few.slot(2, 1).unwrap()] as usize), more.slot(2, 1));
+        assert!(more.slots_in(&few).is_none());
     }
 
     #[test]

@@ -147,6 +147,40 @@ impl Solver {
         })
     }
 
+    /// A solver for a pattern with more couplings (see [`Pattern::with_stencils`]), over the same points and rows. Milliseconds
+    /// where the order of elimination can be kept. Counts go on; the kept factor does not.
+    pub fn extended(&self, pattern: &Arc<Pattern>) -> Result<Self, Error> {
+        expect("pattern", self.pattern.count(), pattern.count())?;
+        if let Some(point) = pattern.stray() {
+            return Err(Error::NoSuchPoint { point: point as usize, count: pattern.count() });
+        }
+        let direct = self.direct.as_ref().map(|direct| {
+            // contact in two dimensions of surface: flops grow with what is coupled
+            let usual =
+                direct.plan().flops * pattern.block_count() as f64 / self.pattern.block_count() as f64;
+            direct.extended(pattern, &self.known, &self.rows, usual)
+        });
+        let costs = direct.as_ref().map(|direct| Costs::new(pattern, direct.plan()));
+        let length = pattern.count() + self.rows.len();
+        Ok(Self {
+            pattern: pattern.clone(),
+            known: self.known.clone(),
+            unknown_count: self.unknown_count,
+            rows: self.rows.clone(),
+            settings: self.settings.clone(),
+            direct,
+            costs,
+            jacobi: Jacobi::default(),
+            state: State::default(),
+            x: vec![Vec3::ZERO; length],
+            right: vec![Vec3::ZERO; length],
+            scratch: Scratch::new(length),
+            factorizations: self.factorizations,
+            solves: self.solves,
+            iterations: self.iterations,
+        })
+    }
+
     /// Solves [A Cᵀ; C −diag(compliance)] [x; λ] = [b; c] for the unknown points to the relative residual
     /// `tolerance`; the rows hold to round-off.
     ///

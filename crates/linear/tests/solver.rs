@@ -373,3 +373,41 @@ fn empty_and_wholly_known_systems_are_solved() {
     solver.solve(&Matrix::new(pattern.clone()), &[Vec3::Z; 2], &none, &[], &mut x, &mut [], 1e-9).unwrap();
     assert_eq!(x, [Vec3::X, Vec3::Y]);
 }
+
+/// Two sheets that touch here and there, and, the harder case, everywhere: couplings that the order was not made for.
+#[test]
+fn an_extended_solver_agrees_with_one_made_for_the_wider_pattern() {
+    for (touching, method) in [(3, Method::Direct), (60, Method::Direct), (60, Method::Auto)] {
+        let mut random = Random(17);
+        let (half, mut stencils) = grid(9, 10, 1);
+        let upper: Vec<Vec<u32>> =
+            stencils.iter().map(|s| s.iter().map(|&i| i + half as u32).collect()).collect();
+        stencils.extend(upper);
+        let rows = Rows::new(2 * half, [vec![(3, 1.0), (100, 1.0)], vec![(50, 0.5), (51, 0.5), (120, 1.0)]]);
+        let known: Vec<bool> = (0..2 * half).map(|i| i % 31 == 4).collect();
+        let apart = Arc::new(Pattern::from_stencils(2 * half, stencils.iter().map(|s| s.as_slice())));
+        let solver = Solver::new(&apart, &known, &rows, settings(method)).unwrap();
+
+        let contacts: Vec<Vec<u32>> = (0..touching)
+            .map(|k| vec![k as u32, (half + k) as u32, (half + (k + 1) % half) as u32])
+            .collect();
+        let wider = Arc::new(apart.with_stencils(contacts.iter().map(|s| s.as_slice())));
+        stencils.extend(contacts);
+        let matrix = random_matrix(&wider, &stencils, &mut random, 0.1);
+        let right: Vec<Vec3> = (0..2 * half).map(|_| random.vector()).collect();
+        let solve = |mut solver: Solver| {
+            let mut x = vec![Vec3::Y; 2 * half];
+            let mut multipliers = vec![Vec3::ZERO; 2];
+            solver.solve(&matrix, &right, &rows, &[Vec3::X; 2], &mut x, &mut multipliers, 1e-12).unwrap();
+            x.extend(multipliers);
+            x
+        };
+        let expected = solve(Solver::new(&wider, &known, &rows, settings(method)).unwrap());
+        let found = solve(solver.extended(&wider).unwrap());
+        assert!(difference(&found, &expected) < 1e-9, "{touching} {method:?}");
+        assert!(matches!(
+            solver.extended(&Arc::new(Pattern::from_stencils(3, std::iter::empty()))),
+            Err(Error::SizeMismatch { .. })
+        ));
+    }
+}

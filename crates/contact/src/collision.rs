@@ -1,0 +1,587 @@
+//! Contact of a body with itself and with moving obstacles, inside the implicit step.
+//!
+//! [`Collision`] is the whole of contact for a layer: made once from the simulated surfaces and the obstacles, told each frame
+//! where the obstacles go ([`Collision::follow`]), and handed to [`dynamics::Stepper::advance_against`].
+//!
+//! Obstacles are *proxies* that chase the animation. Where cloth has no room left (an arm pressed into a torso), the
+//! obstacle's points wait, each by itself, and catch up when the gap opens: the simulated surface is never crossed, and
+//! [`Strife`] says by how much the animation could not be met, and where.
+
+use std::ops::Range;
+
+use dynamics::{Approach, ForceElement, Guide, Obstruction, Restraint, Span};
+use geometry::{Bounds, Vec3};
+use linear::Matrix;
+
+use crate::response::{Felt, Response, Rubbing, felt};
+use crate::restrain::Step;
+use crate::watch::Watch;
+use crate::{
+    Attachment, Closest, Contact, Error, Friction, Pair, Surface, Surfaces, Tangle, closest, safe_fraction,
+};
+
+/// How closely a pair may be watched for: ĝ as a share of the middle edge length, and its bounds in metres.
+const REACH: f64 = 0.2;
+const REACH_BOUNDS: [f64; 2] = [0.5e-3, 3e-3];
+/// Room around watched pairs, as a share of the middle edge length: more makes lists longer, less makes them short-lived.
+const SLACK: f64 = 0.25;
+/// Gaps below this share of the largest coordinate can be lost when frames are stored in single precision.
+const ROUNDING: f64 = 4e-7;
+/// An obstacle that goes further than this many times its own size (and the cloth's) within a frame is cut, not pushed.
+const TELEPORT: f64 = 4.0;
+/// How fast crossed surfaces are drawn apart, in m/s.
+const UNTANGLING: f64 = 0.5;
+
+/// Surfaces of a body among obstacles.
+pub struct Collision {
+    surfaces: Surfaces,
+    attachment: Attachment,
+    reach: f64,
+    slack: f64,
+    watch: Watch,
+    span: Option<Span>,
+    /// What a checkpoint keeps, as it is now and as it was at the last commit.
+    now: Memory,
+    kept: Memory,
+    /// Where obstacles should be at the end of the stage.
+    targets: Vec<Vec3>,
+    stage: Option<Scene>,
+    felt: Vec<Felt>,
+    fresh: Vec<Contact>,
+    rubbing: Vec<Rubbing>,
+    tangle: Tangle,
+    strife: Strife,
+}
+
+/// What one step leaves to the next.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Memory {
+    /// Where the obstacles' proxies are.
+    places: Vec<Vec3>,
+    /// Pairs that rub, ascending.
+    rubbing: Vec<Rubbing>,
+    /// Surfaces cross, or it is not known that they do not.
+    is_tangled: bool,
+}
+
+/// What a stage is about.
+struct Scene {
+    start: Vec<Vec3>,
+    /// From there to the guess.
+    motion: Vec<Vec3>,
+    masses: Vec<f64>,
+    known: Vec<bool>,
+    seconds: f64,
+    /// κ of pairs met in this stage, ascending: frozen, so that Newton's method solves one problem.
+    stiffness: Vec<(Pair, f64)>,
+}
+
+/// What went on since [`Collision::follow`]: for the report of a frame.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Strife {
+    /// Pairs felt at the end, at most.
+    pub contacts: usize,
+    /// How far an obstacle's point is behind its animation, in metres, and which: the number of the obstacle and of its point.
+    pub lag: f64,
+    /// See `lag`.
+    pub lagging: Option<(usize, usize)>,
+    /// Where that point is held.
+    pub place: Vec3,
+    /// Pairs of triangles that cross and are being drawn apart.
+    pub crossings: usize,
+    /// Points inside a one-sided obstacle, being led out.
+    pub inside: usize,
+    /// An obstacle jumped and was taken to its new place at once.
+    pub teleported: bool,
+}
+
+impl Collision {
+    /// Contact of `simulated` surfaces, whose points (all of them, in order) hang on the body as the attachment says, with each
+    /// other, themselves and `obstacles`. Obstacles start at their rest positions.
+    pub fn new(
+        simulated: Vec<Surface>,
+        attachment: Attachment,
+        obstacles: Vec<Surface>,
+    ) -> Result<Self, Error> {
+        let carried = simulated.iter().map(|surface| surface.rest_positions.len()).sum();
+        if attachment.len() != carried {
+            return Err(Error::Sizes { what: "attached points", expected: carried, got: attachment.len() });
+        }
+        let places: Vec<Vec3> = obstacles.iter().flat_map(|o| o.rest_positions.clone()).collect();
+        let obstacles = obstacles.into_iter().map(|o| Surface { is_obstacle: true, ..o });
+        let surfaces = Surfaces::new(simulated.into_iter().chain(obstacles).collect())?;
+        let edge = surfaces.median_edge();
+        let now = Memory { places: places.clone(), rubbing: Vec::new(), is_tangled: true };
+        Ok(Self {
+            reach: (REACH * edge).clamp(REACH_BOUNDS[0], REACH_BOUNDS[1]),
+            slack: SLACK * edge,
+            surfaces,
+            attachment,
+            watch: Watch::default(),
+            span: None,
+            kept: now.clone(),
+            now,
+            targets: places,
+            stage: None,
+            felt: Vec::new(),
+            fresh: Vec::new(),
+            rubbing: Vec::new(),
+            tangle: Tangle::default(),
+            strife: Strife::default(),
+        })
+    }
+
+    /// The surfaces, simulated ones first.
+    pub fn surfaces(&self) -> &Surfaces {
+        &self.surfaces
+    }
+
+    /// The gap at which things begin to feel each other, beyond their thickness, in metres.
+    pub fn reach(&self) -> f64 {
+        self.reach
+    }
+
+    /// Where the obstacles go next: a span over all their points, in order. Call it at the start of every frame. `bodies` are
+    /// the body's points now.
+    pub fn follow(&mut self, span: Span) -> Result<(), Error> {
+        for (what, points) in
+            [("obstacle points", &span.positions[0]), ("obstacle points", &span.positions[1])]
+        {
+            if points.len() != self.now.places.len() {
+                return Err(Error::Sizes { what, expected: self.now.places.len(), got: points.len() });
+            }
+        }
+        self.strife = Strife::default();
+        // nothing that an earlier frame left may change this one, but for what a checkpoint keeps
+        self.watch = Watch::default();
+        for (number, range) in self.obstacle_ranges() {
+            let [from, to] = [0, 1].map(|end: usize| &span.positions[end][range.clone()]);
+            if let Some(point) = to.iter().position(|p| !p.is_finite()) {
+                return Err(Error::NotFinite {
+                    surface: self.surfaces.surfaces()[number].name.clone(),
+                    point,
+                });
+            }
+            let size = Bounds::of(from.iter().copied()).diagonal().max(self.surfaces.median_edge());
+            let shift = from.iter().zip(to).map(|(a, b)| a.distance(*b)).fold(f64::INFINITY, f64::min);
+            if shift > TELEPORT * size && shift.is_finite() {
+                self.now.places[range].copy_from_slice(to);
+                self.now.is_tangled = true;
+                self.strife.teleported = true;
+            }
+        }
+        self.kept = self.now.clone();
+        self.span = Some(span);
+        Ok(())
+    }
+
+    /// What went on since the last [`Collision::follow`].
+    pub fn strife(&self) -> &Strife {
+        &self.strife
+    }
+
+    /// Where the obstacles' proxies are, one after the other.
+    pub fn obstacle_places(&self) -> &[Vec3] {
+        &self.now.places
+    }
+
+    /// The exact state, for a checkpoint.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let Memory { places, rubbing, is_tangled } = &self.kept;
+        let mut words: Vec<f64> =
+            vec![f64::from(u8::from(*is_tangled)), places.len() as f64, rubbing.len() as f64];
+        words.extend(places.iter().flat_map(|p| p.to_array()));
+        for Rubbing { pair, coefficient, friction } in rubbing {
+            words.push(f64::from(u8::from(pair.kind == crate::Kind::EdgeEdge)));
+            words.extend(pair.things.map(f64::from));
+            words.extend(pair.points.map(f64::from));
+            words.extend(friction.weights);
+            words.extend(friction.normal.to_array());
+            words.extend(friction.anchor.to_array());
+            words.extend([friction.limit, friction.stiffness, *coefficient]);
+        }
+        words.iter().flat_map(|word| word.to_le_bytes()).collect()
+    }
+
+    /// Takes up what [`Collision::to_bytes`] gave; false, and nothing is changed, if the bytes are not those of this scene.
+    pub fn restore(&mut self, bytes: &[u8]) -> bool {
+        let Some(memory) = Memory::from_bytes(bytes, self.now.places.len(), self.surfaces.point_count())
+        else {
+            return false;
+        };
+        self.now = memory;
+        self.kept = self.now.clone();
+        self.watch = Watch::default();
+        true
+    }
+
+    /// Numbers of the obstacles among the surfaces, and their points among those of all obstacles.
+    fn obstacle_ranges(&self) -> Vec<(usize, Range<usize>)> {
+        let carried = self.attachment.len();
+        let obstacles = self.surfaces.surfaces().iter().enumerate().filter(|(_, s)| s.is_obstacle);
+        obstacles
+            .map(|(number, _)| {
+                let range = self.surfaces.points_of(number);
+                (number, range.start - carried..range.end - carried)
+            })
+            .collect()
+    }
+
+    fn aim(&mut self, time: f64) {
+        let mut velocities = vec![Vec3::ZERO; self.targets.len()];
+        match &self.span {
+            Some(span) => span.sample(time, &mut self.targets, &mut velocities),
+            None => self.targets.copy_from_slice(&self.now.places),
+        }
+    }
+
+    /// All contact points, for a place of the body and of the obstacles.
+    fn all(&self, x: &[Vec3], obstacles: &[Vec3]) -> Vec<Vec3> {
+        let carried = (0..self.attachment.len()).map(|i| self.attachment.place(i, x));
+        carried.chain(obstacles.iter().copied()).collect()
+    }
+
+    fn floor(x: &[Vec3]) -> f64 {
+        ROUNDING * x.iter().fold(0.0, |most, p| p.abs().max_element().max(most))
+    }
+
+    fn cover(&mut self, start: &[Vec3], end: &[Vec3]) -> Result<(), Error> {
+        let (tangle, surfaces) = (&self.tangle, &self.surfaces);
+        let is_left_out = |pair: &Pair| tangle.is_exempt(surfaces, pair);
+        self.watch.cover(surfaces, start, end, self.reach, self.slack, is_left_out)?;
+        Ok(())
+    }
+
+    fn way(&self) -> Vec<Vec3> {
+        self.targets.iter().zip(&self.now.places).map(|(target, place)| *target - *place).collect()
+    }
+
+    fn check(&self, x: &[Vec3]) -> Result<(), Error> {
+        if x.len() < self.attachment.body_points() {
+            return Err(Error::Sizes {
+                what: "points of the body",
+                expected: self.attachment.body_points(),
+                got: x.len(),
+            });
+        }
+        Ok(())
+    }
+
+    /// Finds crossings while there are, or may be, any.
+    fn find_tangle(&mut self, x: &[Vec3]) -> Result<(), Error> {
+        if self.now.is_tangled {
+            self.tangle = Tangle::find(&self.surfaces, x)?;
+            self.now.is_tangled = !self.tangle.is_empty();
+            self.watch.clear();
+            self.strife.crossings = self.strife.crossings.max(self.tangle.crossings.len());
+            self.strife.inside = self.strife.inside.max(self.tangle.inside.len());
+        }
+        Ok(())
+    }
+
+    /// Pairs that touch at the start of a stage rub during it. One that stuck keeps its anchor; one that slid drags it along,
+    /// seen from where the two are nearest now.
+    fn start_rubbing(&mut self, x: &[Vec3]) {
+        let before = std::mem::take(&mut self.now.rubbing);
+        let near = felt(&self.surfaces, &self.watch.list, x);
+        let rub = |contact: &Contact| {
+            let Contact { pair, nearest, .. } = *contact;
+            let coefficient = self.surfaces.friction(&pair);
+            let normal = nearest.normal().filter(|_| coefficient > 0.0)?;
+            let place = pair.gather(x);
+            let known = before.binary_search_by_key(&pair, |rubbing| rubbing.pair).ok();
+            let fresh = |slip: Vec3| Friction {
+                weights: nearest.weights,
+                normal,
+                anchor: nearest.difference - slip,
+                limit: 0.0,
+                stiffness: 1.0,
+            };
+            let friction = match known.map(|k| before[k].friction) {
+                Some(old) if !old.is_sliding(&place) => Friction { normal, ..old },
+                Some(old) => {
+                    let dragged = Friction { anchor: old.anchor_after(&place), ..old };
+                    fresh(dragged.slip(&place))
+                }
+                None => fresh(Vec3::ZERO),
+            };
+            Some(Rubbing { pair, coefficient, friction })
+        };
+        self.rubbing = near.iter().filter_map(rub).collect();
+    }
+
+    fn stiffness_of(scene: &Scene, pair: &Pair) -> Option<f64> {
+        let place = scene.stiffness.binary_search_by_key(pair, |known| known.0).ok();
+        place.map(|k| scene.stiffness[k].1)
+    }
+
+    /// κ: what the two resist by themselves, and more where they come faster than the gap is wide.
+    fn stiffness(scene: &Scene, contact: &Contact, nearest: &Closest, local: f64) -> f64 {
+        let way = contact.pair.gather(&scene.motion);
+        let normal = nearest.normal().unwrap_or(Vec3::ZERO);
+        let closing = -(0..4).map(|i| nearest.weights[i] * normal.dot(way[i])).sum::<f64>();
+        local * (closing / (4.0 * contact.reach)).clamp(1.0, 1e4)
+    }
+
+    /// Draws crossed surfaces apart.
+    fn add_untangling(&self, scene: &Scene, x: &[Vec3], force: &mut [Vec3], matrix: &mut Matrix) {
+        if self.tangle.is_empty() {
+            return;
+        }
+        let way = self.way();
+        let response = self.response(x, &way, &scene.known);
+        let velocity = |p: u32| (x[p as usize] - scene.start[p as usize]) / scene.seconds;
+        for (points, mut knot) in self.tangle.knots(&self.surfaces, x, 1.0, UNTANGLING) {
+            let mass = |p: u32| self.contact_mass(p as usize, scene);
+            let mobility: f64 = points.iter().zip(knot.weights).map(|(&p, w)| w * w / mass(p)).sum();
+            knot.strength = if mobility > 0.0 { 20.0 * UNTANGLING / (mobility * scene.seconds) } else { 0.0 };
+            let v = points.map(velocity);
+            let pull = knot.force(0.0, &x.first_chunk().copied().unwrap_or([Vec3::ZERO; 5]), &v);
+            let drag = knot.damping(0.0, &[Vec3::ZERO; 5], &v) * scene.seconds.recip();
+            response.scatter(&points, &pull.map(|f| -f), &drag, force, matrix);
+        }
+        for (point, exit) in self.tangle.exits(&self.surfaces, x) {
+            // critically fast: half of the way out in a stage
+            let stiffness = self.contact_mass(point as usize, scene) / scene.seconds.powi(2);
+            if !stiffness.is_finite() {
+                continue;
+            }
+            let pull = stiffness * (x[point as usize] - exit);
+            let block = dynamics::Block([[geometry::Mat3::IDENTITY * stiffness]]);
+            response.scatter(&[point], &[pull], &block, force, matrix);
+        }
+    }
+
+    fn contact_mass(&self, point: usize, scene: &Scene) -> f64 {
+        if point < self.attachment.len() {
+            self.attachment.mass(point, &scene.masses, &scene.known)
+        } else {
+            f64::INFINITY
+        }
+    }
+
+    fn response<'a>(&'a self, x: &'a [Vec3], way: &'a [Vec3], known: &'a [bool]) -> Response<'a> {
+        Response { surfaces: &self.surfaces, attachment: &self.attachment, x, way, known }
+    }
+
+    fn visit_pairs<'a>(&self, pairs: impl Iterator<Item = &'a Pair>, visit: &mut dyn FnMut(&[u32])) {
+        let mut stencil: Vec<u32> = Vec::new();
+        for pair in pairs {
+            stencil.clear();
+            for &p in pair.points.iter().filter(|&&p| (p as usize) < self.attachment.len()) {
+                stencil.extend(self.attachment.parts(p as usize).iter().map(|part| part.0));
+            }
+            visit(&stencil);
+        }
+    }
+}
+
+impl Obstruction for Collision {
+    fn is_clear(&mut self, start: &[Vec3], end: &[Vec3], time: f64) -> Result<bool, dynamics::Error> {
+        self.check(start).map_err(boxed)?;
+        self.aim(time);
+        let here = self.all(start, &self.now.places);
+        self.find_tangle(&here).map_err(boxed)?;
+        if self.now.is_tangled {
+            return Ok(false);
+        }
+        let there = self.all(end, &self.targets);
+        self.cover(&here, &there).map_err(boxed)?;
+        let pairs: Vec<Pair> = self.watch.list.iter().map(|watched| watched.pair).collect();
+        if !felt(&self.surfaces, &self.watch.list, &here).is_empty() {
+            return Ok(false);
+        }
+        // beyond thickness and reach all the way
+        Ok(safe_fraction(&self.surfaces, &pairs, &here, &there, self.reach, |_| false).time >= 1.0)
+    }
+
+    fn arrive(&mut self, time: f64) {
+        self.aim(time);
+        self.now.places.copy_from_slice(&self.targets);
+        self.now.rubbing.clear();
+    }
+
+    fn begin(&mut self, approach: &Approach) -> Result<(), dynamics::Error> {
+        self.check(approach.start).map_err(boxed)?;
+        self.aim(approach.time);
+        let start = self.all(approach.start, &self.now.places);
+        self.find_tangle(&start).map_err(boxed)?;
+        let guess = self.all(approach.guess, &self.targets);
+        self.cover(&start, &guess).map_err(boxed)?;
+        self.start_rubbing(&start);
+        self.stage = Some(Scene {
+            motion: guess.iter().zip(&start).map(|(g, s)| *g - *s).collect(),
+            start,
+            masses: approach.masses.to_vec(),
+            known: approach.known.to_vec(),
+            seconds: approach.seconds,
+            stiffness: Vec::new(),
+        });
+        Ok(())
+    }
+
+    fn look(&mut self, x: &[Vec3]) -> Result<(), dynamics::Error> {
+        let here = self.all(x, &self.now.places);
+        self.cover(&here, &here).map_err(boxed)?;
+        self.fresh = felt(&self.surfaces, &self.watch.list, &here);
+        self.strife.contacts = self.fresh.len();
+        Ok(())
+    }
+
+    fn couplings(&self, visit: &mut dyn FnMut(&[u32])) {
+        let rubbing = self.rubbing.iter().map(|rubbing| &rubbing.pair);
+        self.visit_pairs(self.fresh.iter().map(|contact| &contact.pair).chain(rubbing), visit);
+        if !self.tangle.is_empty() {
+            // what is crossed changes from iteration to iteration; any two of the triangles may meet
+            for &[a, b] in &self.tangle.crossings {
+                let [a, b] = [a, b].map(|t| self.surfaces.triangles()[t as usize]);
+                let points: Vec<u32> = a.into_iter().chain(b).collect();
+                let carried = points.iter().filter(|&&p| (p as usize) < self.attachment.len());
+                let stencil: Vec<u32> = carried
+                    .flat_map(|&p| self.attachment.parts(p as usize).iter().map(|part| part.0))
+                    .collect();
+                visit(&stencil);
+            }
+        }
+    }
+
+    fn coming_couplings(&self, visit: &mut dyn FnMut(&[u32])) {
+        self.couplings(visit);
+        let here = self.stage.as_ref().map_or(&[][..], |scene| &scene.start);
+        let soon = self.watch.list.iter().filter(|watched| {
+            let pair = &watched.pair;
+            let shift = pair.gather(here);
+            closest(pair.kind, &shift).distance < watched.offset + 2.0 * watched.reach
+        });
+        if !here.is_empty() {
+            self.visit_pairs(soon.map(|watched| &watched.pair), visit);
+        }
+    }
+
+    fn add_to(&mut self, x: &[Vec3], force: &mut [Vec3], matrix: &mut Matrix) {
+        let Some(mut scene) = self.stage.take() else { return };
+        let here = self.all(x, &self.now.places);
+        let way = self.way();
+        let mut rubbing = std::mem::take(&mut self.rubbing);
+        let response = self.response(&here, &way, &scene.known);
+        let found: Vec<Felt> = self
+            .fresh
+            .iter()
+            .map(|contact| {
+                let pair = &contact.pair;
+                let stiffness = Self::stiffness_of(&scene, pair).unwrap_or_else(|| {
+                    let local = response.local_stiffness(&contact.nearest, pair, matrix);
+                    Self::stiffness(&scene, contact, &contact.nearest, local)
+                });
+                Felt { contact: *contact, stiffness }
+            })
+            .collect();
+        response.add_to(&found, &mut rubbing, force, matrix);
+        let mut known = std::mem::take(&mut scene.stiffness);
+        known.extend(found.iter().map(|felt| (felt.contact.pair, felt.stiffness)));
+        known.sort_by_key(|known| known.0);
+        known.dedup_by_key(|known| known.0);
+        scene.stiffness = known;
+        self.add_untangling(&scene, &here, force, matrix);
+        self.felt = found;
+        self.rubbing = rubbing;
+        self.stage = Some(scene);
+    }
+
+    fn restrain(&mut self, x: &[Vec3], delta: &mut [Vec3]) -> Result<Restraint, dynamics::Error> {
+        let here = self.all(x, &self.now.places);
+        let way = self.way();
+        let there: Vec<Vec3> = {
+            let carried = (0..self.attachment.len()).map(|i| here[i] + self.attachment.place(i, delta));
+            carried.chain(self.targets.iter().copied()).collect()
+        };
+        self.cover(&here, &there).map_err(boxed)?;
+        let step =
+            Step { start: &here, attachment: &self.attachment, delta, way: &way, floor: Self::floor(&here) };
+        let fractions = step.fractions(&self.watch.list);
+        let (of_body, of_obstacles) = fractions.split_at(delta.len());
+        let mut restraint = Restraint::default();
+        for (delta, &fraction) in delta.iter_mut().zip(of_body) {
+            if fraction < 1.0 {
+                restraint.shortened += 1;
+                *delta *= fraction;
+            }
+        }
+        for (i, &fraction) in of_obstacles.iter().enumerate() {
+            if fraction < 1.0 {
+                self.now.places[i] += fraction * way[i];
+                restraint.lag = restraint.lag.max(self.now.places[i].distance(self.targets[i]));
+            } else {
+                self.now.places[i] = self.targets[i];
+            }
+        }
+        Ok(restraint)
+    }
+
+    fn end(&mut self, x: &[Vec3]) {
+        let mut rubbing = std::mem::take(&mut self.rubbing);
+        rubbing.retain(|rubbing| rubbing.friction.limit > 0.0);
+        self.now.rubbing = rubbing;
+        let _ = x;
+        self.stage = None;
+        let lags = self.targets.iter().zip(&self.now.places).map(|(t, p)| t.distance(*p));
+        let worst = lags.enumerate().fold((0, 0.0), |worst, lag| if lag.1 > worst.1 { lag } else { worst });
+        if worst.1 > self.strife.lag.max(self.reach) {
+            let point = self.attachment.len() + worst.0;
+            let number = self.surfaces.surface_of(point as u32);
+            let first = self.surfaces.points_of(number).start;
+            self.strife.lag = worst.1;
+            self.strife.lagging = Some((number, point - first));
+            self.strife.place = self.now.places[worst.0];
+        }
+    }
+
+    fn commit(&mut self) {
+        self.kept = self.now.clone();
+    }
+
+    fn rewind(&mut self) {
+        self.now = self.kept.clone();
+    }
+}
+
+impl Memory {
+    fn from_bytes(bytes: &[u8], places: usize, points: usize) -> Option<Self> {
+        const PER_PAIR: usize = 20;
+        let (words, []) = bytes.as_chunks::<8>() else { return None };
+        let words: Vec<f64> = words.iter().map(|word| f64::from_le_bytes(*word)).collect();
+        let (&[tangled, count, rubbing], rest) = words.split_first_chunk()?;
+        if count != places as f64 || rest.len() as f64 != 3.0 * count + PER_PAIR as f64 * rubbing {
+            return None;
+        }
+        let (coordinates, rest) = rest.split_at(3 * places);
+        let (pairs, []) = rest.as_chunks::<PER_PAIR>() else { return None };
+        let vector = |v: &[f64]| Vec3::new(v[0], v[1], v[2]);
+        let rub = |w: &[f64; PER_PAIR]| {
+            let kind = if w[0] == 0.0 { crate::Kind::VertexTriangle } else { crate::Kind::EdgeEdge };
+            let pair = Pair {
+                kind,
+                things: [w[1] as u32, w[2] as u32],
+                points: [w[3] as u32, w[4] as u32, w[5] as u32, w[6] as u32],
+            };
+            let friction = Friction {
+                weights: [w[7], w[8], w[9], w[10]],
+                normal: vector(&w[11..14]),
+                anchor: vector(&w[14..17]),
+                limit: w[17],
+                stiffness: w[18],
+            };
+            let sound = pair.points.iter().all(|&p| (p as usize) < points);
+            sound.then_some(Rubbing { pair, coefficient: w[19], friction })
+        };
+        Some(Self {
+            places: coordinates.chunks_exact(3).map(vector).collect(),
+            rubbing: pairs.iter().map(rub).collect::<Option<_>>()?,
+            is_tangled: tangled != 0.0,
+        })
+    }
+}
+
+fn boxed(error: Error) -> dynamics::Error {
+    dynamics::Error::Obstruction(Box::new(error))
+}
