@@ -227,7 +227,7 @@ impl<E: Element<N> + 'static, const N: usize> Energy for Elements<E, N> {
             let past = stage.positions.map(|(weight, x)| (weight, self.gather(index, x)));
             with_viscosity(&self.elements[index], eta, &past)
         };
-        let elements = (0..self.elements.len()).into_par_iter().map(of).collect();
+        let elements = (0..self.elements.len()).into_par_iter().with_min_len(256).map(of).collect();
         Some(Box::new(Self { layout: self.layout.clone(), elements, friction: None }))
     }
 }

@@ -61,6 +61,18 @@ pub(crate) struct Solved {
     pub(crate) converged: bool,
 }
 
+/// Bodies of fewer points are not worth a second thread.
+const PARALLEL_POINTS: usize = 200;
+
+/// Corrections with a factor after the Newton step it was made for, at most.
+const CORRECTIONS: usize = 4;
+/// A correction must shrink at least by this factor over the step before; worse ones are not taken, as they may
+/// lead away: a factor knows the stiff directions only where it was made.
+const CORRECTION_SHRINKS: f64 = 0.3;
+/// Share of Newton's tolerance that corrections may leave. They converge linearly, so that, unlike after a Newton step, the
+/// estimate of what is missing is what is missing, and the next step would start with it.
+const CORRECTED_SHARE: f64 = 0.2;
+
 /// Scratch of the stages: may be dropped at any moment.
 pub(crate) struct Workspace {
     pub(crate) solver: Solver,
@@ -99,6 +111,22 @@ impl Workspace {
     /// Full steps first: on stiff bodies that turn, a line search would creep along the curved path in tiny steps. Only
     /// when they do not contract is the stage solved again with one.
     pub(crate) fn solve(
+        &mut self,
+        body: &Body,
+        stage: &Stage,
+        newton: Newton,
+        start: &[Vec3],
+        x: &mut [Vec3],
+    ) -> Result<Solved, Error> {
+        // Entering the pool once for all loops below: from outside, each would wake and wait for a thread.
+        if body.point_count() < PARALLEL_POINTS {
+            self.solve_here(body, stage, newton, start, x)
+        } else {
+            rayon::scope(|_| self.solve_here(body, stage, newton, start, x))
+        }
+    }
+
+    fn solve_here(
         &mut self,
         body: &Body,
         stage: &Stage,
@@ -149,10 +177,7 @@ impl Workspace {
                 self.delta[i] =
                     if body.known()[i] { stage.moment.guide_positions[i] - x[i] } else { Vec3::ZERO };
             }
-            let reached = stage.rows.multiply(x);
-            for (row, (want, have)) in self.row_residual.iter_mut().zip(stage.averages.iter().zip(reached)) {
-                *row = *want - have;
-            }
+            self.miss_averages(stage, x);
             let exact_already =
                 self.delta.iter().chain(&self.row_residual).all(|d| d.length_squared() < 1e-30);
             // Far from the answer the direction matters more than its digits.
@@ -190,6 +215,10 @@ impl Workspace {
                 solved.converged = solved.residual.is_finite();
                 break;
             }
+            if !careful && self.correct(body, staged, stage, newton, &mut previous, x, &mut solved)? {
+                solved.converged = true;
+                break;
+            }
             // Crumpled cloth converges by fits and starts: what counts is the way over two steps.
             let contracts = solved.iterations < 4 || solved.residual < 0.8 * earlier;
             if !solved.residual.is_finite() || !(careful || contracts) {
@@ -198,6 +227,51 @@ impl Workspace {
             earlier = before;
         }
         Ok(solved)
+    }
+
+    /// Goes on from a Newton step with the factor that it left: most of what is missing is of second order in that step,
+    /// and a triangular solve finds it at a fraction of a factorisation's price. True when nothing is missing any more.
+    fn correct(
+        &mut self,
+        body: &Body,
+        staged: &StagedBody,
+        stage: &Stage,
+        newton: Newton,
+        previous: &mut [Vec3],
+        x: &mut [Vec3],
+        solved: &mut Solved,
+    ) -> Result<bool, Error> {
+        for _ in 0..CORRECTIONS {
+            self.residual(body, staged, stage, x);
+            self.delta.copy_from_slice(&self.force);
+            self.miss_averages(stage, x);
+            self.multipliers.copy_from_slice(&self.row_residual);
+            if !self.solver.correct(&mut self.delta, &mut self.multipliers)? {
+                return Ok(false);
+            }
+            solved.linear_iterations += 1;
+            let ratio = self.size_of_step(body) / solved.residual;
+            if ratio.is_nan() || ratio > CORRECTION_SHRINKS {
+                return Ok(false);
+            }
+            previous.copy_from_slice(x);
+            for (x, delta) in x.iter_mut().zip(&self.delta) {
+                *x += *delta;
+            }
+            solved.residual *= ratio;
+            if solved.residual * ratio / (1.0 - ratio) < CORRECTED_SHARE * newton.tolerance {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// row_residual ← what averages lack.
+    fn miss_averages(&mut self, stage: &Stage, x: &[Vec3]) {
+        let reached = stage.rows.multiply(x);
+        for (row, (want, have)) in self.row_residual.iter_mut().zip(stage.averages.iter().zip(reached)) {
+            *row = *want - have;
+        }
     }
 
     /// How far the step moves the points: the root mean square, or a twentieth of the largest where that is more, so that a

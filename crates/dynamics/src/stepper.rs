@@ -395,7 +395,11 @@ impl Stepper {
 
         let base: Vec<Vec3> = x0.iter().zip(&v0).map(|(x, v)| *x + s * *v).collect();
         let drift: Vec<Vec3> = v0.iter().zip(&a0).map(|(v, a)| *v + s * *a).collect();
-        let mut x1: Vec<Vec3> = x0.iter().zip(&v0).map(|(x, v)| *x + GAMMA * h * *v).collect();
+        // Newton starts where constant acceleration leads: as near as the step's own accuracy, so that it ends early.
+        let ahead = |x: &[Vec3], v: &[Vec3], a: &dyn Fn(usize) -> Vec3, t: f64| -> Vec<Vec3> {
+            (0..x.len()).map(|i| x[i] + t * (v[i] + 0.5 * t * a(i))).collect()
+        };
+        let mut x1 = ahead(&x0, &v0, &|i| a0[i], GAMMA * h);
         // Friction of the mean strain rate over the stage: a trapezoidal rate would swing about it where friction is stiff.
         let past = Past { implicit: GAMMA * h, positions: [(1.0, &x0), (0.0, &x0)] };
         let first =
@@ -410,7 +414,8 @@ impl Stepper {
         let beta = alpha * (1.0 - GAMMA) * (1.0 - GAMMA);
         let base: Vec<Vec3> = x1.iter().zip(&x0).map(|(x1, x0)| alpha * *x1 - beta * *x0).collect();
         let drift: Vec<Vec3> = v1.iter().zip(&v0).map(|(v1, v0)| alpha * *v1 - beta * *v0).collect();
-        let mut x2: Vec<Vec3> = x1.iter().zip(&v1).map(|(x, v)| *x + (1.0 - GAMMA) * h * *v).collect();
+        // The mean over the first stage: what the trapezoidal rule has at its end swings where the body is stiff.
+        let mut x2 = ahead(&x1, &v1, &|i| (v1[i] - v0[i]) / (GAMMA * h), (1.0 - GAMMA) * h);
         let past = Past { implicit: s, positions: [(-beta, &x0), (alpha, &x1)] };
         let mut solved =
             self.solve(body, guide, state.time + h, &base, &drift, s, newton, past, &x1, &mut x2)?;

@@ -239,6 +239,24 @@ impl Solver {
         Ok(())
     }
 
+    /// One correction with the kept factor, whatever matrix it is of: replaces a right-hand side (of the points in `x`, of the
+    /// rows in `multipliers`) by about the solution, zero at known points. Much cheaper than a solve, and no residual is
+    /// looked at: for callers who judge by their own. False, and nothing touched, when no factor is kept.
+    pub fn correct(&mut self, x: &mut [Vec3], multipliers: &mut [Vec3]) -> Result<bool, Error> {
+        let count = self.pattern.count();
+        expect("x", count, x.len())?;
+        expect("multipliers", self.rows.len(), multipliers.len())?;
+        let Some(direct) = self.direct.as_mut().filter(|_| self.state.kept.is_some()) else {
+            return Ok(false);
+        };
+        self.x[..count].copy_from_slice(x);
+        self.x[count..].copy_from_slice(multipliers);
+        direct.solve(&mut self.x);
+        x.copy_from_slice(&self.x[..count]);
+        multipliers.copy_from_slice(&self.x[count..]);
+        Ok(true)
+    }
+
     /// Drops the kept factor and every decision, so that what follows depends on nothing before: needed for a resumed
     /// run to equal an uninterrupted one bit for bit.
     pub fn forget(&mut self) {
