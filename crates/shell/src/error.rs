@@ -78,4 +78,12 @@ pub enum Error {
         /// All triangles.
         triangles: usize,
     },
+    /// No edge of the mesh runs along a thread.
+    #[error("no edge of the mesh runs along warp or weft: {quads} quads in {faces} faces")]
+    NoThreads {
+        /// Quads, pairs of triangles included.
+        quads: usize,
+        /// All faces.
+        faces: usize,
+    },
 }

@@ -32,6 +32,7 @@ mod cloth;
 mod error;
 mod fold;
 mod hinge;
+mod inextensible;
 mod material;
 mod membrane;
 mod plate;
@@ -46,6 +47,10 @@ pub use bending::Bending;
 pub use cloth::{Cloth, ClothBuilder, ClothReport, Maps, Uvs};
 pub use error::Error;
 pub use hinge::Hinge;
+pub use inextensible::{
+    ExactProjection, Face, FastProjection, Impulse, Lay, Overstretched, ProjectionReport, Relaxation, Shake,
+    Sweep, ThreadStrain, Threads, Weave, overstretched,
+};
 pub use material::{Material, Preset};
 pub use membrane::{Membrane, MembraneStiffness};
 pub use plate::{Plate, PlateStiffness};
