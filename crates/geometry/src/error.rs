@@ -53,4 +53,10 @@ pub enum Error {
         /// What there should be.
         what: &'static str,
     },
+    /// The edge length asked for gives more cells than fit into memory.
+    #[error("edges of {edge} are too short: there would be too many tets")]
+    TooFine {
+        /// The edge length asked for, in metres.
+        edge: f64,
+    },
 }

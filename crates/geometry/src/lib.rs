@@ -15,11 +15,18 @@ mod closest;
 mod embedding;
 mod error;
 mod measure;
+mod octree;
+mod offset;
+mod orient;
 mod prolongation;
+mod quality;
+mod stuffing;
 mod subdivide;
+mod surface;
 #[cfg(test)]
 mod testing;
 mod tet_mesh;
+mod tet_meshing;
 mod topology;
 mod tree;
 
@@ -27,10 +34,16 @@ pub use bounds::Bounds;
 pub use closest::{closest_on_triangle, tet_distance_squared, tet_weights, triangle_distance_squared};
 pub use embedding::Embedding;
 pub use error::Error;
-pub use measure::{tet_volume, triangle_area, triangle_normal, vertex_areas, vertex_normals};
+pub use measure::{
+    dihedral_angles, tet_volume, triangle_area, triangle_normal, vertex_areas, vertex_normals,
+};
+pub use orient::oriented_triangles;
 pub use prolongation::Prolongation;
+pub use quality::TetQuality;
 pub use subdivide::{Scheme, Subdivision, subdivide, subdivide_times};
+pub use surface::{ClosestPoint, Surface};
 pub use tet_mesh::{TET_EDGES, TET_FACES, TetMesh};
+pub use tet_meshing::{Filled, TetMeshing, TetSize};
 pub use topology::{Edge, Hinge, Topology};
 
 /// A point or direction in space, in metres where it is a position. Solvers work in double precision.

@@ -12,6 +12,18 @@ pub fn tet_volume([a, b, c, d]: [Vec3; 4]) -> f64 {
     (b - a).cross(c - a).dot(d - a) / 6.0
 }
 
+/// The angles between the faces at the edges of a tet, in the order of [`TET_EDGES`](crate::TET_EDGES), in radians.
+pub fn dihedral_angles(corners: [Vec3; 4]) -> [f64; 6] {
+    crate::TET_EDGES.map(|[i, j]| {
+        // the two corners off the edge: the indices sum to 0 + 1 + 2 + 3, and the smaller of them is the first free one
+        let k = (0..4).find(|k| *k != i && *k != j).unwrap_or(0);
+        let l = 6 - i - j - k;
+        let along = corners[j] - corners[i];
+        let (m, n) = (along.cross(corners[k] - corners[i]), along.cross(corners[l] - corners[i]));
+        m.cross(n).length().atan2(m.dot(n))
+    })
+}
+
 /// Unit normal by the right-hand rule; zero for a degenerate triangle.
 pub fn triangle_normal(a: Vec3, b: Vec3, c: Vec3) -> Vec3 {
     (b - a).cross(c - a).normalize_or_zero()
@@ -56,6 +68,18 @@ mod tests {
         let areas = vertex_areas(&points, &[[0, 1, 2], [0, 2, 3]]);
         assert!((areas.iter().sum::<f64>() - 1.0).abs() < 1e-15);
         assert!((areas[0] - 1.0 / 3.0).abs() < 1e-15, "a shared corner gets a third of both");
+    }
+
+    #[test]
+    fn dihedral_angles_of_a_regular_tet_and_a_corner() {
+        let regular =
+            [(1.0, 1.0, 1.0), (1.0, -1.0, -1.0), (-1.0, 1.0, -1.0), (-1.0, -1.0, 1.0)].map(Vec3::from);
+        assert!(dihedral_angles(regular).iter().all(|angle| (angle - (1.0_f64 / 3.0).acos()).abs() < 1e-14));
+        let right = dihedral_angles([Vec3::ZERO, Vec3::X, Vec3::Y, Vec3::Z]);
+        let slanted = (1.0 / 3.0_f64.sqrt()).acos();
+        for (angle, expected) in right.iter().zip([[90_f64.to_radians(); 3], [slanted; 3]].concat()) {
+            assert!((angle - expected).abs() < 1e-14);
+        }
     }
 
     #[test]

@@ -108,6 +108,11 @@ impl TetMesh {
         Ok(Self { points, tets: self.tets.clone() })
     }
 
+    /// Some of its tets, without points that none of them uses.
+    pub(crate) fn with_tets(&self, tets: Vec<[u32; 4]>) -> Self {
+        Self { points: self.points.clone(), tets }.without_loose_points().0
+    }
+
     /// The mesh without points that no tet uses, and the old number of every point that is left.
     pub fn without_loose_points(&self) -> (Self, Vec<u32>) {
         const LOOSE: u32 = u32::MAX;

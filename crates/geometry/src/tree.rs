@@ -1,4 +1,4 @@
-//! A static tree of boxes over things: what is nearest.
+//! A static tree of boxes over things: what is nearest, what can be seen from afar.
 //!
 //! Halved along the longest side of the centres until a few things are left; nodes lie in one array, the children of i
 //! at 2i+1 and 2i+2, so the tree needs no pointers and quantities per node can be summed from the back.
@@ -34,6 +34,11 @@ impl Tree {
         tree
     }
 
+    /// Boxes of all nodes, the root first.
+    pub(crate) fn nodes(&self) -> &[Bounds] {
+        &self.nodes
+    }
+
     /// The number of the leaf that a node is, if it is one.
     pub(crate) fn leaf_of(&self, node: usize) -> Option<usize> {
         node.checked_sub(self.leaves - 1)
@@ -51,37 +56,66 @@ impl Tree {
         &self,
         point: Vec3,
         limit: f64,
-        mut distance: impl FnMut(u32) -> f64,
+        distance: impl FnMut(u32) -> f64,
+    ) -> Option<(u32, f64)> {
+        self.least(limit, |node| self.nodes[node].distance_squared(point), distance)
+    }
+
+    /// The thing with the smallest value below `limit`; of equal ones, the smallest number. `bound` says for a node what
+    /// none of its things' values are below.
+    pub(crate) fn least(
+        &self,
+        limit: f64,
+        bound: impl Fn(usize) -> f64,
+        mut value: impl FnMut(u32) -> f64,
     ) -> Option<(u32, f64)> {
         let mut best: Option<(u32, f64)> = None;
-        let mut bound = limit;
+        let mut limit = limit;
         let mut stack = Stack::new();
-        stack.push(0, self.nodes[0].distance_squared(point));
-        while let Some((node, near)) = stack.pop() {
-            if near > bound {
+        stack.push(0, bound(0));
+        while let Some((node, low)) = stack.pop() {
+            if low > limit {
                 continue;
             }
             if let Some(leaf) = self.leaf_of(node) {
                 for &thing in self.things(leaf) {
-                    let d = distance(thing);
-                    if d < bound || (d == bound && best.is_some_and(|(other, _)| thing < other)) {
-                        (bound, best) = (d, Some((thing, d)));
+                    let v = value(thing);
+                    if v < limit || (v == limit && best.is_some_and(|(other, _)| thing < other)) {
+                        (limit, best) = (v, Some((thing, v)));
                     }
                 }
                 continue;
             }
             let [a, b] = [2 * node + 1, 2 * node + 2];
-            let [da, db] = [a, b].map(|child| self.nodes[child].distance_squared(point));
-            // the nearer child is popped first
-            if da <= db {
-                stack.push(b, db);
-                stack.push(a, da);
+            let [low_a, low_b] = [bound(a), bound(b)];
+            // the more promising child is popped first
+            if low_a <= low_b {
+                stack.push(b, low_b);
+                stack.push(a, low_a);
             } else {
-                stack.push(a, da);
-                stack.push(b, db);
+                stack.push(a, low_a);
+                stack.push(b, low_b);
             }
         }
         best
+    }
+
+    /// Goes down wherever `descend` says so of a node, and visits the things of the leaves reached, in a fixed order.
+    pub(crate) fn visit(&self, mut descend: impl FnMut(usize) -> bool, mut visit: impl FnMut(u32)) {
+        let mut stack = Stack::new();
+        stack.push(0, 0.0);
+        while let Some((node, _)) = stack.pop() {
+            if !descend(node) {
+                continue;
+            }
+            match self.leaf_of(node) {
+                Some(leaf) => self.things(leaf).iter().for_each(|&thing| visit(thing)),
+                None => {
+                    stack.push(2 * node + 2, 0.0);
+                    stack.push(2 * node + 1, 0.0);
+                }
+            }
+        }
     }
 }
 
@@ -141,7 +175,7 @@ mod tests {
     use crate::testing::Random;
 
     #[test]
-    fn finds_the_nearest_within_the_limit() {
+    fn finds_the_nearest_and_all_around() {
         let mut random = Random::new(3);
         for count in [1, 2, 5, 17, 333] {
             let boxes: Vec<Bounds> = (0..count)
@@ -157,6 +191,12 @@ mod tests {
                 let best = (0..count as u32).min_by(|&s, &t| distance(s).total_cmp(&distance(t))).unwrap();
                 assert_eq!(tree.nearest(p, f64::INFINITY, distance), Some((best, distance(best))));
                 assert_eq!(tree.nearest(p, 0.5 * distance(best), distance), None);
+                let mut found = Vec::new();
+                tree.visit(|node| tree.nodes()[node].distance_squared(p) <= 0.3, |t| found.push(t));
+                found.retain(|&t| distance(t) <= 0.3);
+                found.sort_unstable();
+                let all: Vec<u32> = (0..count as u32).filter(|&t| distance(t) <= 0.3).collect();
+                assert_eq!(found, all);
             }
         }
     }

@@ -1,0 +1,408 @@
+//! Tets for any surface: an enclosing mesh of bounded quality, however broken the surface is.
+//!
+//! Triangles are made to agree on which side is out ([`oriented_triangles`]), the winding number tells inside from outside,
+//! and the set within an offset of the surface or inside it is filled with tets by isosurface stuffing over an octree: cells
+//! of one size around the boundary, larger ones within.
+//!
+//! **Enclosing.** A vertex x may still be outside where the shape is thinner than a cell or sharp. There the offset grows,
+//! and with an offset of o = 1.5 a (a: side of a finest cell) at x itself it cannot fail: the lattice's tet around x
+//! has its corners within a of x, where φ ≤ −a/2; φ has slope one, so cuts on their edges are at least a/2 away, farther than what
+//! moves a corner (0.25 a on long edges, 0.36 a on short ones). So the tet is kept whole, and it holds x.
+
+use rayon::prelude::*;
+
+use crate::octree::{BackgroundTet, Fate, MOST_CELLS, Octree, Place};
+use crate::offset::Offset;
+use crate::stuffing::{Background, stuff};
+use crate::{Embedding, Error, Surface, TetMesh, Vec3, oriented_triangles, triangle_area};
+
+/// How fine the tets are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum TetSize {
+    /// About so many tets: within a few per cent, where the shape allows.
+    Count(usize),
+    /// Edges near the surface are about so long, in metres. (The lattice's edges are 1 and 0.87 of it.)
+    Edge(f64),
+}
+
+/// How to fill a surface with tets.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TetMeshing {
+    /// How fine.
+    pub size: TetSize,
+    /// How far outside of the surface the tets reach, as a fraction of the edge length. Less fits closer and needs more
+    /// growing where the surface bends.
+    pub offset: f64,
+    /// Whether tets get larger inside, away from the surface.
+    pub graded: bool,
+}
+
+impl Default for TetMeshing {
+    fn default() -> Self {
+        Self { size: TetSize::Count(10_000), offset: 0.2, graded: true }
+    }
+}
+
+/// A surface filled with tets.
+#[derive(Clone, Debug)]
+pub struct Filled {
+    /// The tets.
+    pub mesh: TetMesh,
+    /// Every vertex of the surface in its tet, loose ones included.
+    pub embedding: Embedding,
+    /// The edge length used, in metres.
+    pub edge: f64,
+    /// Vertices at which the offset had to grow.
+    pub grown: usize,
+    /// Vertices of triangles that are not inside the tets: none, unless coordinates are so large that round-off decides.
+    pub outside: usize,
+}
+
+/// Offsets, in edge lengths, that a vertex gets one after the other until it is enclosed; the last is enough.
+const GROWTH: [f64; 3] = [0.6, 1.0, 1.5];
+/// The offset, in edge lengths, where the shape is thinner than this many: above the lattice's covering radius √5/4, so that
+/// no point of a sheet is farther than that from a lattice point inside.
+const THIN: f64 = 0.6;
+/// How near a count of tets must be to the one asked for, and how often it is tried.
+const CLOSE_COUNT: f64 = 0.03;
+const TRIES: usize = 8;
+/// How far outside, as a weight in its tet, a vertex may be and still count as enclosed: round-off.
+const TOLERANCE: f64 = 1e-9;
+
+impl TetMeshing {
+    /// Fills a surface: any list of triangles over finite points, at least one.
+    ///
+    /// The same input gives the same tets, whatever the number of threads.
+    pub fn fill(&self, points: &[Vec3], triangles: &[[u32; 3]]) -> Result<Filled, Error> {
+        // checks indices and coordinates before anything looks them up
+        let given = Surface::new(points.to_vec(), triangles.to_vec())?;
+        let oriented = oriented_triangles(points, triangles);
+        // nothing but degenerate triangles is a wire: distance is all there is
+        let surface =
+            if oriented.is_empty() { given } else { self.with_degenerate(points, triangles, oriented)? };
+        let offset = if self.offset.is_finite() { self.offset.clamp(0.01, 1.5) } else { 0.2 };
+        // a surface that is one point still has a size to choose from
+        let bounds = surface.bounds();
+        let size = bounds.diagonal().max(1e-6 * bounds.centre().abs().max_element()).max(1e-9);
+        let filler = Filler { surface: &surface, offset, graded: self.graded, size };
+        let edge = match self.size {
+            TetSize::Edge(edge) if edge > 0.0 && edge.is_finite() => edge,
+            TetSize::Edge(edge) => return Err(Error::TooFine { edge }),
+            TetSize::Count(count) => filler.edge_for(count.max(1))?,
+        };
+        filler.check_size(edge)?;
+        let mut used = vec![false; points.len()];
+        triangles.iter().flatten().for_each(|&v| used[v as usize] = true);
+        let vertices: Vec<u32> = (0..points.len() as u32).filter(|&v| used[v as usize]).collect();
+        let places: Vec<Vec3> = vertices.iter().map(|&v| points[v as usize]).collect();
+        let triangle_offsets = filler.triangle_offsets(edge);
+        let mut growth = vec![0; vertices.len()];
+        loop {
+            let grown: Vec<(Vec3, f64)> = places
+                .iter()
+                .zip(&growth)
+                .filter(|(_, steps)| **steps > 0)
+                .map(|(&p, &steps)| (p, edge * GROWTH[steps - 1]))
+                .collect();
+            let mesh = filler.mesh(edge, &Offset::new(&surface, &triangle_offsets, &grown))?;
+            let embedded = Embedding::new(&mesh, &places)?;
+            let outside: Vec<usize> = embedded.outside(TOLERANCE).collect();
+            let mut changed = false;
+            for &v in &outside {
+                if growth[v] < GROWTH.len() {
+                    growth[v] += 1;
+                    changed = true;
+                }
+            }
+            if !changed {
+                let mesh = with_vertices_only(&mesh, &embedded);
+                let embedding = Embedding::new(&mesh, points)?;
+                return Ok(Filled { mesh, embedding, edge, grown: grown.len(), outside: outside.len() });
+            }
+        }
+    }
+
+    /// Triangles without area have no side, but their points are to be enclosed too.
+    fn with_degenerate(
+        &self,
+        points: &[Vec3],
+        triangles: &[[u32; 3]],
+        mut oriented: Vec<[u32; 3]>,
+    ) -> Result<Surface, Error> {
+        let mut held = vec![false; points.len()];
+        oriented.iter().flatten().for_each(|&v| held[v as usize] = true);
+        oriented.extend(triangles.iter().filter(|t| t.iter().any(|&v| !held[v as usize])));
+        Surface::new(points.to_vec(), oriented)
+    }
+}
+
+struct Filler<'a> {
+    surface: &'a Surface,
+    offset: f64,
+    graded: bool,
+    size: f64,
+}
+
+impl Filler<'_> {
+    /// The offset of every triangle: larger where neither side of it is inside.
+    fn triangle_offsets(&self, edge: f64) -> Vec<f64> {
+        let inside = |q: Vec3| self.surface.winding_number(q).abs() > 0.5;
+        let thick = |t: u32| {
+            let [a, b, c] = self.surface.corners(t);
+            let step = 0.5 * edge * (b - a).cross(c - a).normalize_or_zero();
+            let centre = (a + b + c) / 3.0;
+            inside(centre - step) || inside(centre + step)
+        };
+        // triangles much smaller than a cell are judged together, by one of them
+        let patches = self.surface.patches(0.25 * edge);
+        let judged: Vec<bool> =
+            patches.par_iter().map(|patch| patch.first().is_none_or(|&t| thick(t))).collect();
+        let mut offsets = vec![edge * self.offset.max(THIN); self.surface.triangles().len()];
+        for (patch, _) in patches.iter().zip(judged).filter(|(_, thick)| *thick) {
+            patch.iter().for_each(|&t| offsets[t as usize] = edge * self.offset);
+        }
+        offsets
+    }
+
+    /// Refuses edges so short that the cells along the surface alone would be too many.
+    fn check_size(&self, edge: f64) -> Result<(), Error> {
+        let triangles = 0..self.surface.triangles().len() as u32;
+        let area: f64 =
+            triangles.map(|t| self.surface.corners(t)).map(|[a, b, c]| triangle_area(a, b, c)).sum();
+        if area / (edge * edge) > MOST_CELLS as f64 { Err(Error::TooFine { edge }) } else { Ok(()) }
+    }
+
+    /// The edge length that gives about so many tets.
+    fn edge_for(&self, wanted: usize) -> Result<f64, Error> {
+        let count = |edge: f64| -> Result<f64, Error> {
+            let field = Offset::new(self.surface, &self.triangle_offsets(edge), &[]);
+            Ok(self.mesh(edge, &field)?.tets().len() as f64)
+        };
+        let wanted = wanted as f64;
+        // solids have n³ tets and sheets n²; secants find out
+        let mut edge = self.size / (0.6 * wanted.cbrt()).max(1.0);
+        let mut power = 2.5_f64;
+        let mut last: Option<(f64, f64)> = None;
+        let mut best = (f64::INFINITY, edge);
+        for _ in 0..TRIES {
+            let found = count(edge)?;
+            let miss = (found / wanted).ln();
+            if miss.abs() < best.0 {
+                best = (miss.abs(), edge);
+            }
+            if miss.abs() < CLOSE_COUNT {
+                break;
+            }
+            if let Some((other_edge, other_found)) = last {
+                let slope = (found / other_found).ln() / (other_edge / edge).ln();
+                power = if slope.is_finite() { slope.clamp(1.2, 4.0) } else { power };
+            }
+            last = Some((edge, found));
+            // no tet needs to be much larger than the whole
+            edge = (edge * (miss / power).exp()).min(2.0 * self.size);
+        }
+        Ok(best.1)
+    }
+
+    /// Tets of the set where the field is below zero.
+    fn mesh(&self, edge: f64, field: &Offset) -> Result<TetMesh, Error> {
+        let bounds = self.surface.bounds();
+        // room for the offset, and for the cells that hold the tets cut off by it
+        let reach = 0.5 * bounds.size().max_element() + field.largest() + 2.0 * edge;
+        let fate = |centre: Vec3, side: f64| {
+            let value = field.value(centre);
+            let radius = 0.5 * 3.0_f64.sqrt() * side;
+            if value > radius + 1.01 * edge {
+                Fate::Void
+            } else if self.graded && value < -(radius + 0.8 * edge) {
+                Fate::Keep
+            } else {
+                Fate::Split
+            }
+        };
+        let mut tree = Octree::new(bounds.centre(), reach, edge, fate)?;
+        loop {
+            tree.balance();
+            let background = tree.tets();
+            let (places, tets) = numbered(&background);
+            let positions: Vec<Vec3> = places.iter().map(|&place| tree.position(place)).collect();
+            let values: Vec<f64> = positions.par_iter().map(|&p| field.value(p)).collect();
+            let coarse = coarse_cells_at_the_boundary(&background, &tets, &values);
+            if coarse.is_empty() {
+                let (points, tets) = stuff(&Background {
+                    places: &places,
+                    positions: &positions,
+                    values: &values,
+                    tets: &tets,
+                });
+                return Ok(TetMesh::new(points, tets)?.without_loose_points().0);
+            }
+            coarse.into_iter().for_each(|cell| {
+                tree.split(cell);
+            });
+        }
+    }
+}
+
+/// Numbers for the places of all tets.
+fn numbered(tets: &[BackgroundTet]) -> (Vec<Place>, Vec<[u32; 4]>) {
+    let mut places: Vec<Place> = tets.iter().flat_map(|tet| tet.places).collect();
+    places.par_sort_unstable();
+    places.dedup();
+    // every place is in the list it was taken from
+    let number = |place: &Place| places.binary_search(place).unwrap_or(0) as u32;
+    let tets = tets.par_iter().map(|tet| tet.places.each_ref().map(number)).collect();
+    (places, tets)
+}
+
+/// Cells above the finest size whose tets are cut, or have a corner that a cut may move: deep inside there are none, but
+/// across holes the sign changes where no surface is near.
+fn coarse_cells_at_the_boundary(background: &[BackgroundTet], tets: &[[u32; 4]], values: &[f64]) -> Vec<u32> {
+    let inside = |v: u32| values[v as usize] < 0.0;
+    let mut active = vec![false; values.len()];
+    for tet in tets.iter().filter(|tet| tet.iter().any(|&v| inside(v) != inside(tet[0]))) {
+        // only ends of cut edges can move, and in a cut tet every corner is one
+        tet.iter().for_each(|&v| active[v as usize] = true);
+    }
+    let mut cells: Vec<u32> = background
+        .iter()
+        .zip(tets)
+        .filter(|(_, tet)| tet.iter().any(|&v| active[v as usize]))
+        .flat_map(|(tet, _)| tet.coarse.into_iter().flatten())
+        .collect();
+    cells.sort_unstable();
+    cells.dedup();
+    cells
+}
+
+/// Without parts that hold no vertex: bubbles of the winding number.
+fn with_vertices_only(mesh: &TetMesh, embedded: &Embedding) -> TetMesh {
+    let components = mesh.components();
+    let mut wanted = vec![false; components.iter().max().map_or(0, |&last| last as usize + 1)];
+    embedded.tets().iter().for_each(|&tet| wanted[components[tet as usize] as usize] = true);
+    let kept = mesh.tets().iter().zip(&components).filter(|(_, part)| wanted[**part as usize]);
+    mesh.with_tets(kept.map(|(&tet, _)| tet).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::TetQuality;
+    use crate::testing::sphere;
+
+    fn judge(name: &str, filled: &Filled) -> TetQuality {
+        let quality = TetQuality::of(&filled.mesh);
+        assert_eq!(filled.outside, 0, "{name}");
+        assert_eq!((quality.inverted, quality.overfull_faces), (0, 0), "{name}");
+        let (low, high) = (quality.smallest_dihedral.to_degrees(), quality.largest_dihedral.to_degrees());
+        assert!(low > 10.7 && high < 164.8, "{name}: {low} {high}");
+        quality
+    }
+
+    fn fill(size: TetSize, points: &[Vec3], triangles: &[[u32; 3]]) -> Filled {
+        TetMeshing { size, ..Default::default() }.fill(points, triangles).unwrap()
+    }
+
+    #[test]
+    fn a_ball_is_graded_and_counted() {
+        let (points, triangles) = sphere(32);
+        let filled = fill(TetSize::Count(6000), &points, &triangles);
+        let quality = judge("ball", &filled);
+        assert!((quality.tets as f64 / 6000.0).ln().abs() < 0.06, "{}", quality.tets);
+        assert_eq!(quality.components, 1);
+        // the ball and its offset, 0.2 edges
+        let ball = 4.0 / 3.0 * std::f64::consts::PI;
+        assert!(quality.volume > ball && quality.volume < ball * (1.0 + 0.3 * filled.edge).powi(3));
+        assert!(quality.longest_edge > 1.9 * filled.edge, "coarse inside");
+        let uniform = TetMeshing { size: TetSize::Edge(filled.edge), graded: false, ..Default::default() };
+        let uniform = uniform.fill(&points, &triangles).unwrap();
+        assert!(uniform.mesh.tets().len() > quality.tets + quality.tets / 20);
+    }
+
+    #[test]
+    fn sheets_needles_points_and_soups_are_enclosed() {
+        let (ball, triangles) = sphere(8);
+        let grid = |n: u32| {
+            let points: Vec<Vec3> = (0..=n)
+                .flat_map(|j| (0..=n).map(move |i| Vec3::new(f64::from(i), 0.0, f64::from(j)) / f64::from(n)))
+                .collect();
+            let corner = move |i: u32, j: u32| j * (n + 1) + i;
+            let cells = (0..n * n).map(move |c| (c % n, c / n));
+            let triangles: Vec<[u32; 3]> = cells
+                .flat_map(|(i, j)| {
+                    let [a, b, c, d] =
+                        [corner(i, j), corner(i + 1, j), corner(i + 1, j + 1), corner(i, j + 1)];
+                    [[a, b, c], [a, c, d]]
+                })
+                .collect();
+            (points, triangles)
+        };
+        let (sheet, sheet_triangles) = grid(12);
+        let filled = fill(TetSize::Edge(0.2), &sheet, &sheet_triangles);
+        let quality = judge("sheet", &filled);
+        assert_eq!(quality.components, 1, "a shell without gaps");
+        assert!(quality.volume < 1.3 * 1.3 * 0.5);
+
+        let needle =
+            [Vec3::ZERO, Vec3::new(3.0, 0.0, 0.0), Vec3::new(3.0, 0.001, 0.0), Vec3::new(3.0, 0.0, 0.001)];
+        let needle_triangles = [[0, 1, 2], [0, 2, 3], [0, 3, 1], [1, 3, 2]];
+        let filled = fill(TetSize::Edge(0.3), &needle, &needle_triangles);
+        assert_eq!(judge("needle", &filled).components, 1);
+
+        judge("point", &fill(TetSize::Count(100), &[Vec3::ONE], &[[0, 0, 0]]));
+        judge("wire", &fill(TetSize::Count(100), &[Vec3::ONE, Vec3::ZERO, 0.3 * Vec3::ONE], &[[0, 1, 2]]));
+
+        // half of a ball, turned at random, far from the origin
+        let far: Vec<Vec3> = ball.iter().map(|&p| p + Vec3::new(1e4, -2e3, 0.0)).collect();
+        let half: Vec<[u32; 3]> = triangles
+            .iter()
+            .enumerate()
+            .filter(|(i, _)| i % 2 == 0)
+            .map(|(i, &[a, b, c])| if i % 6 == 0 { [a, c, b] } else { [a, b, c] })
+            .collect();
+        judge("soup", &fill(TetSize::Count(2000), &far, &half));
+    }
+
+    #[test]
+    fn a_ball_with_a_wide_opening_is_closed_across_it() {
+        let (points, triangles) = sphere(24);
+        let bowl: Vec<[u32; 3]> =
+            triangles.iter().copied().filter(|t| t.iter().all(|&v| points[v as usize].y < 0.55)).collect();
+        let filled = fill(TetSize::Edge(0.15), &points, &bowl);
+        let quality = judge("bowl", &filled);
+        // nearly the whole ball, since most of it is wound around by more than a half
+        assert!(quality.volume > 2.5, "{}", quality.volume);
+        let skin: f64 = filled
+            .mesh
+            .boundary_faces()
+            .iter()
+            .map(|f| f.map(|v| filled.mesh.points()[v as usize]))
+            .map(|[a, b, c]| triangle_area(a, b, c))
+            .sum();
+        assert!(skin < 1.4 * 4.0 * std::f64::consts::PI, "not a double wall: {skin}");
+    }
+
+    #[test]
+    fn the_number_of_threads_changes_nothing() {
+        let (points, triangles) = sphere(16);
+        let with = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| fill(TetSize::Count(1500), &points, &triangles).mesh)
+        };
+        assert!(with(1) == with(3));
+    }
+
+    #[test]
+    fn bad_input_gets_a_sentence() {
+        let fill = |size, points: &[Vec3], triangles: &[[u32; 3]]| {
+            TetMeshing { size, ..Default::default() }.fill(points, triangles).map(|_| ()).unwrap_err()
+        };
+        let corner = [Vec3::ZERO, Vec3::X, Vec3::Y];
+        assert_eq!(fill(TetSize::Count(10), &corner, &[]), Error::Empty { what: "triangles" });
+        assert!(matches!(fill(TetSize::Count(10), &corner, &[[0, 1, 7]]), Error::NoSuchPoint { .. }));
+        assert_eq!(fill(TetSize::Count(10), &[Vec3::NAN; 3], &[[0, 1, 2]]), Error::NotFinite { point: 0 });
+        assert!(matches!(fill(TetSize::Edge(1e-9), &corner, &[[0, 1, 2]]), Error::TooFine { .. }));
+        assert!(matches!(fill(TetSize::Edge(-1.0), &corner, &[[0, 1, 2]]), Error::TooFine { .. }));
+        assert!(matches!(fill(TetSize::Edge(1e-4), &corner, &[[0, 1, 2]]), Error::TooFine { .. }));
+    }
+}
