@@ -8,6 +8,7 @@ mod linear;
 mod peers;
 mod pipeline;
 mod s1_cloth;
+mod s2_solid;
 mod smoke;
 
 use std::process::ExitCode;
@@ -22,10 +23,11 @@ fn main() -> ExitCode {
         "linear" => linear::run(options),
         "pipeline" => pipeline::run(options),
         "s1-cloth" => s1_cloth::run(options),
+        "s2-solid" => s2_solid::run(options),
         "smoke" => smoke::run(options),
         _ => {
             eprintln!(
-                "usage: cargo run --release -p benches -- NAME [--peers], NAME one of: linear, pipeline, s1-cloth, smoke"
+                "usage: cargo run --release -p benches -- NAME [--peers], NAME one of: linear, pipeline, s1-cloth, s2-solid, smoke"
             );
             ExitCode::from(2)
         }

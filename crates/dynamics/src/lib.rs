@@ -53,4 +53,4 @@ pub use guide::{Along, Guide, Span, Still};
 pub use leash::Leash;
 pub use obstruction::{Approach, Obstruction, Restraint};
 pub use spring::Spring;
-pub use stepper::{Effort, Filter, Integrator, Settings, Stepper, Substeps};
+pub use stepper::{Effort, Filter, Integrator, Relaxed, Settings, Stepper, Substeps};

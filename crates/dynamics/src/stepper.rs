@@ -94,6 +94,15 @@ pub struct Effort {
     pub linear_iterations: usize,
 }
 
+/// How [`Stepper::relax`] ended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Relaxed {
+    /// What it took.
+    pub effort: Effort,
+    /// Whether points came to rest. Otherwise they are lower than before, but iterations ran out.
+    pub converged: bool,
+}
+
 /// Moves a body. Owns nothing but scratch: dropping it and making a new one changes no result.
 pub struct Stepper {
     settings: Settings,
@@ -275,6 +284,37 @@ impl Stepper {
             iterations: self.effort.iterations,
             residual,
         })
+    }
+
+    /// Goes downhill from where the state is to where all forces balance: Newton's method with line search, no inertia.
+    ///
+    /// For bodies that something holds and that are nearly there, such as a fit that starts from the frame before; it costs
+    /// a few linear solves where [`Stepper::settle`], which starts from anywhere, takes dozens. Points within `tolerance`,
+    /// in metres, of the answer are good enough. Velocities become zero.
+    pub fn relax(
+        &mut self,
+        body: &Body,
+        state: &mut State,
+        guide: &dyn Guide,
+        tolerance: f64,
+    ) -> Result<Relaxed, Error> {
+        self.work.solver.forget();
+        self.effort = Effort::default();
+        let newton = Newton { iterations: self.settings.newton_iterations, tolerance, linear: false };
+        let base = state.positions.clone();
+        let zeros = vec![Vec3::ZERO; base.len()];
+        // so long that inertia only holds what nothing else does
+        let implicit = 1e4;
+        let mut x = base.clone();
+        let past = Past { implicit, positions: [(1.0, &base), (0.0, &base)] };
+        let solved = self.solve(body, guide, state.time, &base, &zeros, implicit, newton, past, &base, &mut x)?;
+        if let Some(point) = x.iter().position(|x| !x.is_finite()) {
+            return Err(Error::NotFinite { time: state.time, point });
+        }
+        state.positions = x;
+        state.velocities.fill(Vec3::ZERO);
+        state.accelerations.clear();
+        Ok(Relaxed { effort: self.effort, converged: solved.converged })
     }
 
     fn step(&mut self, body: &Body, state: &mut State, guide: &dyn Guide, h: f64) -> Result<Attempt, Error> {

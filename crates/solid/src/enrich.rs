@@ -1,0 +1,471 @@
+//! Secondary motion for an animated surface: fit, simulate, carry the detail over.
+//!
+//! A frame goes through four hands: the fit gives tets that follow the animation; the engine moves the tets that are not held, and lets the
+//! blending force draw them back; the surface follows its tets; and what the tets cannot represent, the difference between the
+//! animation and its fit, is turned with each tet and added. Where the artist says *follow*, nothing of this is used: the output is
+//! the input's own numbers.
+
+use dynamics::{Body, Effort, Filter, Guide, Leash, Moment, Span, State, Stepper, Still};
+use geometry::{Embedding, Mat3, TetMesh, Vec3};
+use linear::Rows;
+
+use crate::blend::{Blend, weight_at};
+use crate::{Error, Fit, Fitted, Pose, Solid, WeightKey, from_surface, nearest_rotation};
+
+/// Everything that an enriched surface is made of.
+#[derive(Clone, Debug)]
+pub struct EnrichSettings {
+    /// Frames per second.
+    pub frame_rate_hz: f64,
+    /// In m/s².
+    pub gravity: Vec3,
+    /// The swing of a point of weight ½ about the animation, in Hz.
+    pub follow_frequency_hz: f64,
+    /// How much that swing is damped: 1 just does not overshoot.
+    pub follow_damping: f64,
+    /// No tet point strays further from the fitted animation than this, in metres.
+    pub max_distance: Option<f64>,
+    /// Seconds of simulation with the animation held at its first frame.
+    pub pre_roll: f64,
+    /// Root mean square error of the fit to reach, in metres.
+    pub fit_tolerance: f64,
+    /// γ of the fit; chosen automatically when `None`.
+    pub gamma: Option<f64>,
+    /// False: no physics, the tets follow the fit. What completes a half-animated surface.
+    pub simulate: bool,
+    /// Whether what the tets cannot represent is carried over.
+    pub detail: bool,
+    /// How steps are taken.
+    pub stepping: dynamics::Settings,
+}
+
+impl Default for EnrichSettings {
+    fn default() -> Self {
+        Self {
+            frame_rate_hz: 24.0,
+            gravity: Vec3::ZERO,
+            follow_frequency_hz: 4.0,
+            follow_damping: 1.0,
+            max_distance: None,
+            pre_roll: 0.0,
+            fit_tolerance: 1e-3,
+            gamma: None,
+            simulate: true,
+            detail: true,
+            stepping: dynamics::Settings::default(),
+        }
+    }
+}
+
+/// A surface in its tets.
+#[derive(Clone, Debug)]
+pub struct Surface<'a> {
+    /// The tets at rest.
+    pub mesh: &'a TetMesh,
+    /// Where the surface is in them.
+    pub embedding: &'a Embedding,
+    /// What each vertex weighs in the fit, usually its area; zero where there is no animation.
+    pub areas: &'a [f64],
+}
+
+/// Weighted averages that follow the animation; see [`crate::complementary_rows`] and [`crate::surface_rows`].
+#[derive(Clone, Debug)]
+pub struct Averages {
+    /// Over the tets' points.
+    pub rows: Rows,
+    /// Over the surface's vertices, where the averages are those of the animation itself and not of its fit.
+    pub surface_rows: Option<Rows>,
+}
+
+/// A surface that is enriched frame by frame.
+pub struct Enrich {
+    embedding: Embedding,
+    solid: Solid,
+    tets: Vec<[u32; 4]>,
+    fit: Fit,
+    body: Body,
+    stepper: Stepper,
+    leash: Option<Leash>,
+    averages: Option<Averages>,
+    /// Weights of the surface's vertices.
+    weights: Vec<WeightKey>,
+    animated: Vec<bool>,
+    settings: EnrichSettings,
+    pose: Pose,
+}
+
+/// What a frame took and how it went.
+#[derive(Clone, Debug, Default)]
+pub struct Enriched {
+    /// Every vertex of the surface.
+    pub positions: Vec<Vec3>,
+    /// Which of them follow the animation exactly: there the caller should use its own numbers, to the bit.
+    pub exact: Vec<bool>,
+    /// The fit that was made in this frame: of the frame after.
+    pub fitted: Fitted,
+    /// What the simulation took.
+    pub effort: Effort,
+    /// True where no step could be solved and the tets were put back on the animation.
+    pub reset: bool,
+}
+
+impl Enrich {
+    /// Prepares a surface. `keys` are weights in [0, 1] of its vertices over time, 1 exactly the animation, 0 pure physics; `points` the same
+    /// for the tets' points where they were painted there, else they come from the surface's.
+    pub fn new(
+        surface: &Surface,
+        solid: Solid,
+        keys: Vec<WeightKey>,
+        points: Option<Vec<WeightKey>>,
+        averages: Option<Averages>,
+        settings: EnrichSettings,
+    ) -> Result<Self, Error> {
+        let Surface { mesh, embedding, areas } = surface;
+        check_keys(&keys, embedding.len())?;
+        let (fit, gamma) = Fit::new(mesh, embedding, areas, settings.fit_tolerance, settings.gamma)?;
+        let known = held_points(mesh, embedding, &keys, &solid.masses);
+        let averages = averages.map(|averages| averages.without_held(&known)).filter(|a| !a.rows.is_empty());
+        let points = match points {
+            Some(points) => points,
+            None => {
+                let of = |key: &WeightKey| {
+                    let weights = from_surface(mesh, embedding, &key.weights)?;
+                    Ok(WeightKey { time: key.time, weights })
+                };
+                keys.iter().map(of).collect::<Result<_, Error>>()?
+            }
+        };
+        check_keys(&points, mesh.points().len())?;
+        let blend = Blend::new(&solid.masses, &known, points, settings.follow_frequency_hz);
+        let mut body = Body::builder(solid.masses.clone()).energy(solid.elements(&known)).gravity(settings.gravity);
+        if !blend.is_empty() {
+            body = body.force(blend.damping(settings.follow_damping)).energy(blend);
+        }
+        if let Some(averages) = &averages {
+            body = body.averages(averages.rows.clone());
+        }
+        let body = body.known(known).build()?;
+        let stepper = Stepper::new(&body, mesh.points(), settings.stepping.clone())?;
+        let count = mesh.points().len();
+        Ok(Self {
+            embedding: (*embedding).clone(),
+            tets: mesh.tets().to_vec(),
+            fit,
+            stepper,
+            leash: settings.max_distance.map(|distance| Leash::new(vec![distance; count])),
+            weights: keys,
+            animated: areas.iter().map(|&area| area > 0.0).collect(),
+            pose: Pose::new(mesh.points().to_vec(), gamma),
+            averages,
+            body,
+            solid,
+            settings,
+        })
+    }
+
+    /// The first frame: fits it and the second, and lets the tets settle if asked to.
+    pub fn begin(&mut self, first: &[Vec3], second: Option<&[Vec3]>) -> Result<Enriched, Error> {
+        let mut x = self.pose.fits[1].clone();
+        self.start_near(first, &mut x);
+        let fitted = self.fit.solve(first, &mut self.pose.gamma, &mut x, &self.embedding)?;
+        let values = self.row_values(first, &x);
+        self.pose.fits = [x.clone(), x.clone(), x];
+        self.pose.averages = [values.clone(), values.clone(), values];
+        let next = self.fit_next(second)?;
+        // before its first frame the animation went on as it begins, unless it is held there
+        if self.settings.pre_roll <= 0.0 {
+            let back = |here: &[Vec3], next: &[Vec3]| here.iter().zip(next).map(|(a, b)| 2.0 * *a - *b).collect();
+            self.pose.fits[0] = back(&self.pose.fits[1], &self.pose.fits[2]);
+            self.pose.averages[0] = back(&self.pose.averages[1], &self.pose.averages[2]);
+        }
+        self.pose.state = State::at_rest(self.pose.fits[1].clone());
+        let rate = self.settings.frame_rate_hz;
+        let mut reset = false;
+        if self.settings.pre_roll > 0.0 && self.settings.simulate {
+            reset = self.settle()?;
+        } else {
+            let ends = self.pose.fits[2].iter().zip(&self.pose.fits[0]);
+            self.pose.state.velocities = ends.map(|(next, before)| 0.5 * rate * (*next - *before)).collect();
+        }
+        let fitted = Fitted { error: fitted.error, iterations: fitted.iterations + next.iterations, ..next };
+        Ok(self.finish(first, fitted, Effort::default(), reset))
+    }
+
+    /// Frame `index` from the one before; `surface` is the animation there, `next` the frame after it, if there is one.
+    pub fn frame(&mut self, index: usize, surface: &[Vec3], next: Option<&[Vec3]>) -> Result<Enriched, Error> {
+        self.pose.fits.rotate_left(1);
+        self.pose.averages.rotate_left(1);
+        // now [index − 1, index, index − 2]: the last is overwritten by the fit of the frame after
+        let before = (self.pose.fits[2].clone(), self.pose.averages[2].clone());
+        let fitted = self.fit_next(next)?;
+        let (mut effort, mut reset) = (Effort::default(), false);
+        if self.settings.simulate {
+            (effort, reset) = self.simulate(index, &before)?;
+        } else {
+            self.pose.state.positions = self.pose.fits[1].clone();
+        }
+        Ok(self.finish(surface, fitted, effort, reset))
+    }
+
+    /// All that the next frame depends on.
+    pub fn pose(&self) -> &Pose {
+        &self.pose
+    }
+
+    /// Goes on from a pose of the same surface; false where it is not one.
+    pub fn restore(&mut self, pose: Pose) -> bool {
+        let fits = pose.fits.iter().all(|fit| fit.len() == self.body.point_count());
+        let rows = self.averages.as_ref().map_or(0, |averages| averages.rows.len());
+        let fits = fits && pose.averages.iter().all(|values| values.len() == rows);
+        let fits = fits && pose.state.positions.len() == self.body.point_count();
+        if fits {
+            self.pose = pose;
+        }
+        fits
+    }
+
+    /// What the engine moves.
+    pub fn body(&self) -> &Body {
+        &self.body
+    }
+
+    /// Tets and masses.
+    pub fn solid(&self) -> &Solid {
+        &self.solid
+    }
+
+    /// Solvers of the simulation and of the fit.
+    pub fn solver_info(&self) -> [linear::Info; 2] {
+        [self.stepper.solver_info(), self.fit.solver_info()]
+    }
+
+    /// Kinetic and elastic energy, in J.
+    pub fn energies(&self) -> [f64; 2] {
+        let state = &self.pose.state;
+        let moment = Moment {
+            time: state.time,
+            guide_positions: &self.pose.fits[1],
+            guide_velocities: &state.velocities,
+        };
+        [self.body.kinetic_energy(&state.velocities), self.body.elastic_energy(&moment, &state.positions)]
+    }
+
+    /// Brings the rest shape to where the first frame is, so that the first fit need not cross the scene.
+    fn start_near(&self, first: &[Vec3], x: &mut [Vec3]) {
+        let placed = self.embedding.apply(x);
+        let chosen: Vec<usize> = (0..first.len()).filter(|&v| self.animated[v] && first[v].is_finite()).collect();
+        let from: Vec<Vec3> = chosen.iter().map(|&v| placed[v]).collect();
+        let to: Vec<Vec3> = chosen.iter().map(|&v| first[v]).collect();
+        let (rotation, shift) = rigid_motion(&from, &to);
+        x.iter_mut().for_each(|x| *x = rotation * *x + shift);
+    }
+
+    /// Fits the frame after and keeps it as `fits[2]`; without one, the animation stands still there.
+    fn fit_next(&mut self, next: Option<&[Vec3]>) -> Result<Fitted, Error> {
+        let mut x = self.pose.fits[1].clone();
+        let fitted = match next {
+            Some(next) => {
+                let fitted = self.fit.solve(next, &mut self.pose.gamma, &mut x, &self.embedding)?;
+                self.pose.averages[2] = self.row_values(next, &x);
+                fitted
+            }
+            None => {
+                self.pose.averages[2] = self.pose.averages[1].clone();
+                Fitted { gamma: self.pose.gamma, converged: true, ..Fitted::default() }
+            }
+        };
+        self.pose.fits[2] = x;
+        Ok(fitted)
+    }
+
+    fn row_values(&self, surface: &[Vec3], fit: &[Vec3]) -> Vec<Vec3> {
+        match &self.averages {
+            None => Vec::new(),
+            Some(Averages { surface_rows: Some(rows), .. }) => rows.multiply(surface),
+            Some(Averages { rows, .. }) => rows.multiply(fit),
+        }
+    }
+
+    fn simulate(&mut self, index: usize, before: &(Vec<Vec3>, Vec<Vec3>)) -> Result<(Effort, bool), Error> {
+        let rate = self.settings.frame_rate_hz;
+        let [here, to, next] = &self.pose.fits;
+        let [row_here, row_to, row_next] = &self.pose.averages;
+        let start = (index - 1) as f64 / rate;
+        let drive = Drive {
+            points: span(start, rate, &before.0, here, to, next),
+            averages: span(start, rate, &before.1, row_here, row_to, row_next),
+        };
+        // what rounding left in the sum of steps must not grow over a long shot
+        self.pose.state.time = start;
+        self.advance(&drive, 1.0 / rate)
+    }
+
+    fn settle(&mut self) -> Result<bool, Error> {
+        let guide = Held { points: Still::new(self.pose.fits[1].clone()), averages: self.pose.averages[1].clone() };
+        let frame = 1.0 / self.settings.frame_rate_hz;
+        let frames = (self.settings.pre_roll / frame).ceil();
+        self.pose.state.time = -frames * frame;
+        let mut reset = false;
+        for _ in 0..frames as usize {
+            reset |= self.advance(&guide, frame)?.1;
+        }
+        self.pose.state.time = 0.0;
+        Ok(reset)
+    }
+
+    fn advance(&mut self, guide: &dyn Guide, seconds: f64) -> Result<(Effort, bool), Error> {
+        let mut filters: Vec<&mut dyn Filter> = Vec::new();
+        filters.extend(self.leash.as_mut().map(|leash| leash as &mut dyn Filter));
+        let end = self.pose.state.time + seconds;
+        match self.stepper.advance(&self.body, &mut self.pose.state, guide, seconds, &mut filters) {
+            Ok(effort) => Ok((effort, false)),
+            // an animation that no simulation can follow: begin again from where it is
+            Err(dynamics::Error::Diverged { .. } | dynamics::Error::NotFinite { .. } | dynamics::Error::Linear(_)) => {
+                let mut x = self.pose.state.positions.clone();
+                let mut v = x.clone();
+                guide.sample(end, &mut x, &mut v);
+                self.pose.state = State { time: end, velocities: v, ..State::at_rest(x) };
+                Ok((Effort::default(), true))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// From tets to the surface: C u + R(q̄ − C ū). enrich eq. 10.
+    fn finish(&self, surface: &[Vec3], fitted: Fitted, effort: Effort, reset: bool) -> Enriched {
+        let (fit, now) = (&self.pose.fits[1], &self.pose.state.positions);
+        let mut positions = self.embedding.apply(now);
+        let time = self.pose.state.time;
+        let exact: Vec<bool> = (0..positions.len())
+            .map(|v| self.animated[v] && weight_at(&self.weights, v, time) >= 1.0)
+            .collect();
+        if self.settings.detail {
+            let placed = self.embedding.apply(fit);
+            let turns = self.turns(fit, now);
+            for (v, position) in positions.iter_mut().enumerate() {
+                if self.animated[v] {
+                    let tet = self.embedding.tets()[v] as usize;
+                    *position += turns[tet] * (surface[v] - placed[v]);
+                }
+            }
+        }
+        for (v, position) in positions.iter_mut().enumerate() {
+            if exact[v] {
+                *position = surface[v];
+            }
+        }
+        Enriched { positions, exact, fitted, effort, reset }
+    }
+
+    /// How each tet that carries vertices has turned from the fit to the simulation.
+    fn turns(&self, fit: &[Vec3], now: &[Vec3]) -> Vec<Mat3> {
+        let mut turns = vec![Mat3::IDENTITY; self.tets.len()];
+        let mut done = vec![false; self.tets.len()];
+        for &tet in self.embedding.tets() {
+            let tet = tet as usize;
+            let corners = self.tets[tet];
+            if done[tet] || corners.iter().all(|&p| fit[p as usize] == now[p as usize]) {
+                continue;
+            }
+            done[tet] = true;
+            let edges = |x: &[Vec3]| {
+                let [a, b, c, d] = corners.map(|p| x[p as usize]);
+                Mat3::from_cols(b - a, c - a, d - a)
+            };
+            turns[tet] = relative_rotation(&edges(fit), &edges(now));
+        }
+        turns
+    }
+}
+
+/// The rotation of `now` · `before`⁻¹. A rotation does not mind being scaled, so the adjugate does for the inverse: nothing is divided by
+/// the volume of a flattened tet.
+fn relative_rotation(before: &Mat3, now: &Mat3) -> Mat3 {
+    let [a, b, c] = [before.x_axis, before.y_axis, before.z_axis];
+    let sign = if before.determinant() < 0.0 { -1.0 } else { 1.0 };
+    let adjugate = Mat3::from_cols(b.cross(c), c.cross(a), a.cross(b)).transpose() * sign;
+    nearest_rotation(&(*now * adjugate))
+}
+
+/// The rigid motion that brings `from` nearest to `to`: x ↦ R x + t. Horn; Kabsch.
+pub(crate) fn rigid_motion(from: &[Vec3], to: &[Vec3]) -> (Mat3, Vec3) {
+    let count = from.len().max(1) as f64;
+    let middle = |points: &[Vec3]| points.iter().sum::<Vec3>() / count;
+    let (a, b) = (middle(from), middle(to));
+    let mut covariance = Mat3::ZERO;
+    for (p, q) in from.iter().zip(to) {
+        let (p, q) = (*p - a, *q - b);
+        covariance += Mat3::from_cols(q * p.x, q * p.y, q * p.z);
+    }
+    let rotation = nearest_rotation(&covariance);
+    (rotation, b - rotation * a)
+}
+
+/// The motion from one frame to the next, with velocities by central differences.
+fn span(start: f64, rate: f64, before: &[Vec3], here: &[Vec3], to: &[Vec3], next: &[Vec3]) -> Span {
+    let velocity = |a: &[Vec3], b: &[Vec3]| -> Vec<Vec3> {
+        a.iter().zip(b).map(|(a, b)| 0.5 * rate * (*b - *a)).collect()
+    };
+    let velocities = [velocity(before, to), velocity(here, next)];
+    Span { start, duration: 1.0 / rate, positions: [here.to_vec(), to.to_vec()], velocities }
+}
+
+/// Points and averages that move.
+struct Drive {
+    points: Span,
+    averages: Span,
+}
+
+impl Guide for Drive {
+    fn sample(&self, time: f64, positions: &mut [Vec3], velocities: &mut [Vec3]) {
+        self.points.sample(time, positions, velocities);
+    }
+
+    fn averages(&self, time: f64, values: &mut [Vec3]) {
+        let mut velocities = vec![Vec3::ZERO; values.len()];
+        self.averages.sample(time, values, &mut velocities);
+    }
+}
+
+/// Points and averages that stay.
+struct Held {
+    points: Still,
+    averages: Vec<Vec3>,
+}
+
+impl Guide for Held {
+    fn sample(&self, time: f64, positions: &mut [Vec3], velocities: &mut [Vec3]) {
+        self.points.sample(time, positions, velocities);
+    }
+
+    fn averages(&self, _: f64, values: &mut [Vec3]) {
+        values.copy_from_slice(&self.averages);
+    }
+}
+
+/// Points of tets that carry a vertex of weight 1 at all times, and points that weigh nothing.
+fn held_points(mesh: &TetMesh, embedding: &Embedding, keys: &[WeightKey], masses: &[f64]) -> Vec<bool> {
+    let mut known: Vec<bool> = masses.iter().map(|mass| *mass <= 0.0).collect();
+    debug_assert_eq!(known.len(), mesh.points().len());
+    if keys.is_empty() {
+        return known;
+    }
+    for (v, corners) in embedding.corners().iter().enumerate() {
+        if keys.iter().all(|key| key.weights[v] >= 1.0) {
+            corners.iter().for_each(|&p| known[p as usize] = true);
+        }
+    }
+    known
+}
+
+fn check_keys(keys: &[WeightKey], count: usize) -> Result<(), Error> {
+    for key in keys {
+        if key.weights.len() != count {
+            return Err(Error::Sizes { what: "follow weights", expected: count, got: key.weights.len() });
+        }
+        if let Some(vertex) = key.weights.iter().position(|weight| !(0.0..=1.0).contains(weight)) {
+            return Err(Error::Weight { what: "follow", vertex, weight: key.weights[vertex] });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,137 @@
+//! Fitting: from an animation of a surface to an animation of the tets around it.
+
+use std::sync::{Arc, RwLock};
+
+use dynamics::{Body, Elements, State, Stepper, Still};
+use geometry::{Bounds, Embedding, TetMesh, Vec3};
+
+use crate::attach::{Attach, Target};
+use crate::{Error, Law, Material, Solid};
+
+/// Finds tets that follow a surface: ū = argmin ½‖C u − q̄‖²_Λ + γ Φ(u), Φ the energy of StVK with [`Fit::YOUNG`].
+///
+/// enrich eq. 1 – 3. Newton's method starts from the fit of the frame before. Differs: γ need not be searched by hand. It
+/// is lowered tenfold whenever a frame misses the tolerance, until the tets' resolution allows no more.
+pub struct Fit {
+    body: Body,
+    stepper: Stepper,
+    target: Arc<RwLock<Target>>,
+    areas: Vec<f64>,
+    /// Metres.
+    tolerance: f64,
+    /// Metres: the size of the rest shape.
+    size: f64,
+    automatic: bool,
+}
+
+/// How well a frame was fitted.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Fitted {
+    /// Root mean square distance of the surface from the animation, by area, in metres.
+    pub error: f64,
+    /// γ that was used.
+    pub gamma: f64,
+    /// Newton iterations.
+    pub iterations: usize,
+    /// Whether Newton's method came to rest.
+    pub converged: bool,
+}
+
+impl Fit {
+    /// Young's modulus of the fit, in Pa, for which γ has the meaning of the paper's table 1.
+    pub const YOUNG: f64 = 1e7;
+
+    /// Prepares for a surface embedded in tets. `areas` weighs each vertex, zero where there is no animation; `tolerance` is the
+    /// error to reach, in metres. `gamma` is chosen automatically when `None`.
+    pub fn new(
+        mesh: &TetMesh,
+        embedding: &Embedding,
+        areas: &[f64],
+        tolerance: f64,
+        gamma: Option<f64>,
+    ) -> Result<(Self, f64), Error> {
+        if areas.len() != embedding.len() {
+            return Err(Error::Sizes { what: "vertex areas", expected: embedding.len(), got: areas.len() });
+        }
+        if !areas.iter().any(|&area| area > 0.0) {
+            return Err(Error::NothingAnimated);
+        }
+        let target = Arc::new(RwLock::new(Target::default()));
+        let material = Material { young: Self::YOUNG, poisson: 0.45, density: 1000.0, damping: 0.0 };
+        let solid = Solid::new(mesh, Law::Stvk, &material)?;
+        let body = Body::builder(solid.masses)
+            .energy(Elements::new(solid.tets))
+            .energy(Attach::new(embedding, areas, target.clone()))
+            .build()?;
+        let settings = dynamics::Settings { newton_iterations: 40, ..dynamics::Settings::default() };
+        let stepper = Stepper::new(&body, mesh.points(), settings)?;
+        let edges = mesh.edges();
+        let length = |[a, b]: &[u32; 2]| mesh.points()[*a as usize].distance(mesh.points()[*b as usize]);
+        let edge = edges.iter().map(length).sum::<f64>() / edges.len().max(1) as f64;
+        let size = Bounds::of(mesh.points().iter().copied()).diagonal();
+        let fit = Self { body, stepper, target, areas: areas.to_vec(), tolerance, size, automatic: gamma.is_none() };
+        // tets and springs equally stiff at the scale of a tet; soft enough for every animation to begin with
+        Ok((fit, gamma.unwrap_or(edge / Self::YOUNG)))
+    }
+
+    /// Moves `x` to the fit of `surface`, from where it is. γ is lowered where it must be, and stays so for the frames to come.
+    pub fn solve(&mut self, surface: &[Vec3], gamma: &mut f64, x: &mut Vec<Vec3>, embedding: &Embedding) -> Result<Fitted, Error> {
+        if surface.len() != self.areas.len() {
+            return Err(Error::Sizes { what: "surface vertices", expected: self.areas.len(), got: surface.len() });
+        }
+        if let Some(vertex) = (0..surface.len()).find(|&v| self.areas[v] > 0.0 && !surface[v].is_finite()) {
+            return Err(Error::NotFinite { vertex });
+        }
+        let mut fitted = self.solve_at(surface, *gamma, x, embedding)?;
+        // a millionth of where γ begins: beyond, tets follow every vertex and their shape falls to pieces
+        let mut left = 6;
+        while self.automatic && fitted.error > self.tolerance && left > 0 {
+            let mut closer = x.clone();
+            let next = self.solve_at(surface, 0.1 * *gamma, &mut closer, embedding)?;
+            // what the tets cannot represent stays whatever γ is, and detail preservation carries it over
+            if next.error > 0.9 * fitted.error {
+                break;
+            }
+            (*gamma, *x) = (0.1 * *gamma, closer);
+            let iterations = fitted.iterations + next.iterations;
+            fitted = Fitted { iterations, ..next };
+            left -= 1;
+        }
+        Ok(fitted)
+    }
+
+    fn solve_at(&mut self, surface: &[Vec3], gamma: f64, x: &mut Vec<Vec3>, embedding: &Embedding) -> Result<Fitted, Error> {
+        {
+            let mut target = self.target.write().unwrap_or_else(std::sync::PoisonError::into_inner);
+            target.positions.clear();
+            // a vertex without animation may be anywhere, NaN included; nothing reads it
+            target.positions.extend_from_slice(surface);
+            target.stiffness = 1.0 / gamma;
+        }
+        let mut state = State::at_rest(std::mem::take(x));
+        let guide = Still::new(state.positions.clone());
+        // one percent, as in the paper, of what is asked of the fit
+        let tolerance = (0.05 * self.tolerance).max(1e-9 * self.size);
+        let relaxed = self.stepper.relax(&self.body, &mut state, &guide, tolerance);
+        *x = state.positions;
+        let relaxed = relaxed?;
+        let error = self.error(surface, x, embedding);
+        Ok(Fitted { error, gamma, iterations: relaxed.effort.iterations, converged: relaxed.converged })
+    }
+
+    /// Root mean square distance of the embedded surface from `surface`, by area.
+    fn error(&self, surface: &[Vec3], x: &[Vec3], embedding: &Embedding) -> f64 {
+        let placed = embedding.apply(x);
+        let (mut sum, mut area) = (0.0, 0.0);
+        for v in (0..surface.len()).filter(|&v| self.areas[v] > 0.0) {
+            sum += self.areas[v] * placed[v].distance_squared(surface[v]);
+            area += self.areas[v];
+        }
+        (sum / area).sqrt()
+    }
+
+    /// Solver and memory, for reports.
+    pub fn solver_info(&self) -> linear::Info {
+        self.stepper.solver_info()
+    }
+}

@@ -1,0 +1,141 @@
+//! Singular values and rotations of 3×3 matrices, as elements need them: quick, and right for inverted tets.
+
+use geometry::{Mat3, Vec3};
+
+/// F = U diag(σ) Vᵀ with *rotations* U and V: σ₁ ≥ σ₂ ≥ |σ₃|, and σ₃ < 0 exactly where F mirrors.
+///
+/// Irving et al. 2004, §4. An inverted tet is then one whose smallest stretch is negative, and it is pushed back along that
+/// direction.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Svd {
+    pub(crate) u: Mat3,
+    pub(crate) sigma: Vec3,
+    pub(crate) v: Mat3,
+}
+
+impl Svd {
+    pub(crate) fn of(f: &Mat3) -> Self {
+        let (_, mut v) = symmetric_eigen(&(f.transpose() * *f));
+        let mut b = *f * v;
+        sort_columns(&mut b, &mut v);
+        // Gram–Schmidt instead of b/σ: σ₃ may be zero, and U must be a rotation to round-off all the same
+        let u1 = b.x_axis.normalize_or(Vec3::X);
+        let across = b.y_axis - u1 * u1.dot(b.y_axis);
+        let u2 = if across.length_squared() > 1e-28 * b.x_axis.length_squared() {
+            across.normalize_or(u1.any_orthonormal_vector())
+        } else {
+            u1.any_orthonormal_vector()
+        };
+        let u3 = u1.cross(u2);
+        let sigma = Vec3::new(u1.dot(b.x_axis), u2.dot(b.y_axis), u3.dot(b.z_axis));
+        Self { u: Mat3::from_cols(u1, u2, u3), sigma, v }
+    }
+
+    /// U diag(d) Vᵀ.
+    pub(crate) fn compose(&self, d: Vec3) -> Mat3 {
+        let scaled = Mat3::from_cols(self.u.x_axis * d.x, self.u.y_axis * d.y, self.u.z_axis * d.z);
+        scaled * self.v.transpose()
+    }
+
+    /// The rotation of the polar decomposition, U Vᵀ.
+    pub(crate) fn rotation(&self) -> Mat3 {
+        self.u * self.v.transpose()
+    }
+}
+
+/// The rotation nearest to a matrix, also where it mirrors or flattens: R of F = R S.
+///
+/// ```
+/// use geometry::{Mat3, Vec3};
+///
+/// let turn = Mat3::from_rotation_y(0.7);
+/// let stretched = turn * Mat3::from_diagonal(Vec3::new(2.0, 1.0, 0.5));
+/// assert!((solid::nearest_rotation(&stretched) - turn).abs_diff_eq(Mat3::ZERO, 1e-14));
+/// ```
+pub fn nearest_rotation(f: &Mat3) -> Mat3 {
+    Svd::of(f).rotation()
+}
+
+/// Eigenvalues and a rotation whose columns are the eigenvectors, by cyclic Jacobi rotations; no particular order.
+pub(crate) fn symmetric_eigen(s: &Mat3) -> (Vec3, Mat3) {
+    let mut a = [s.x_axis.x, s.y_axis.y, s.z_axis.z];
+    // off-diagonals: entry k couples the two others
+    let mut o = [s.y_axis.z, s.x_axis.z, s.x_axis.y];
+    let mut v = [Vec3::X, Vec3::Y, Vec3::Z];
+    let scale = a[0] * a[0] + a[1] * a[1] + a[2] * a[2];
+    // quadratic convergence: three or four sweeps reach round-off
+    for _ in 0..8 {
+        let off = o[0] * o[0] + o[1] * o[1] + o[2] * o[2];
+        if off <= 1e-30 * scale {
+            break;
+        }
+        for (p, q, r) in [(0, 1, 2), (1, 2, 0), (2, 0, 1)] {
+            let apq = o[r];
+            if apq == 0.0 {
+                continue;
+            }
+            // tan θ of the rotation that zeroes a_pq, the smaller root: 2a/(d ± √(d² + 4a²)) with d = a_qq − a_pp
+            let d = a[q] - a[p];
+            let root = (d * d + 4.0 * apq * apq).sqrt();
+            let t = 2.0 * apq / (d + root.copysign(d));
+            let c = 1.0 / (t * t + 1.0).sqrt();
+            let s = t * c;
+            a[p] -= t * apq;
+            a[q] += t * apq;
+            o[r] = 0.0;
+            // o[q] couples p and r; o[p] couples q and r
+            (o[q], o[p]) = (c * o[q] - s * o[p], s * o[q] + c * o[p]);
+            (v[p], v[q]) = (c * v[p] - s * v[q], s * v[p] + c * v[q]);
+        }
+    }
+    (Vec3::from_array(a), Mat3::from_cols(v[0], v[1], v[2]))
+}
+
+/// Sorts the columns of b by length, longest first, and those of the rotation v alike, keeping v a rotation.
+fn sort_columns(b: &mut Mat3, v: &mut Mat3) {
+    let exchange = |b: &mut Mat3, v: &mut Mat3, i: usize, j: usize| {
+        for m in [b, v] {
+            let (p, q) = (m.col(i), m.col(j));
+            *m.col_mut(i) = q;
+            *m.col_mut(j) = -p;
+        }
+    };
+    for (i, j) in [(0, 1), (1, 2), (0, 1)] {
+        if b.col(i).length_squared() < b.col(j).length_squared() {
+            exchange(b, v, i, j);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dynamics::random_rotation;
+
+    #[test]
+    fn composes_to_the_matrix_with_rotations_and_a_signed_least_value() {
+        let cases = [
+            Vec3::new(2.0, 1.0, 0.3),
+            Vec3::new(1.0, 1.0, 1.0),
+            Vec3::new(1.5, 0.7, -0.4),
+            Vec3::new(1.0, 1.0, -1.0),
+            Vec3::new(3.0, 1e-7, 1e-9),
+            Vec3::new(1.0, 0.0, 0.0),
+            Vec3::ZERO,
+        ];
+        for (seed, sigma) in cases.into_iter().enumerate() {
+            let (u, v) = (random_rotation(seed as u64 + 1), random_rotation(seed as u64 + 100));
+            let f = u * Mat3::from_diagonal(sigma) * v.transpose();
+            let svd = Svd::of(&f);
+            // V comes from FᵀF, so values below 1e-8 of the largest are lost in it
+            let scale = if sigma.y < 1e-6 { 1e-8 } else { 1e-13 } * sigma.length().max(1.0);
+            assert!(svd.compose(svd.sigma).abs_diff_eq(f, scale), "{sigma}: {svd:?}");
+            for rotation in [svd.u, svd.v] {
+                assert!((rotation * rotation.transpose()).abs_diff_eq(Mat3::IDENTITY, 1e-13));
+                assert!((rotation.determinant() - 1.0).abs() < 1e-13);
+            }
+            assert!(svd.sigma.x >= svd.sigma.y && svd.sigma.y >= svd.sigma.z.abs() - scale, "{}", svd.sigma);
+            assert!((svd.sigma - sigma).length() < scale.max(1e-300), "{sigma} {}", svd.sigma);
+        }
+    }
+}

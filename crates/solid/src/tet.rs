@@ -1,0 +1,360 @@
+//! The elastic tetrahedron: every law, with internal friction, with derivatives in closed form.
+
+use dynamics::{Block, Element, Viscous};
+use geometry::{Mat3, Vec3};
+
+use crate::law::{Curvature, Law, Moduli, PLANES};
+use crate::svd::{Svd, symmetric_eigen};
+
+/// A tetrahedron of constant strain.
+///
+/// E = V ψ(F), F = Dₛ Dₘ⁻¹ the deformation gradient, ψ a [`Law`], V the volume at rest.
+///
+/// Internal friction is that of Green's strain E = ½(FᵀF − 1), Kelvin and Voigt's, ½βη V ‖E − Ê‖² in the norm of the small-strain moduli:
+/// at rest it is Rayleigh's βK for every law, and it never brakes rigid motion.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tet {
+    /// Dₘ⁻¹; its rows are the gradients of the linear functions of points 1, 2 and 3.
+    inverse: Mat3,
+    volume: f64,
+    law: Law,
+    moduli: Moduli,
+    /// β in seconds.
+    friction: f64,
+    /// βη and Ê, within a stage.
+    viscosity: f64,
+    past: Mat3,
+}
+
+impl Tet {
+    /// A tet at rest in `rest`, of a material with Young's modulus in Pa and Poisson's ratio. `None` where it has no positive
+    /// volume.
+    pub fn from_young_poisson(rest: &[Vec3; 4], law: Law, young: f64, poisson: f64) -> Option<Self> {
+        let edges = edges(rest);
+        let volume = edges.determinant() / 6.0;
+        let size = edges.x_axis.length_squared().max(edges.y_axis.length_squared()).max(edges.z_axis.length_squared());
+        if !(volume > 1e-12 * size.powf(1.5)) {
+            return None;
+        }
+        let shear = young / (2.0 * (1.0 + poisson));
+        let lame = young * poisson / ((1.0 + poisson) * (1.0 - 2.0 * poisson));
+        Some(Self {
+            inverse: edges.inverse(),
+            volume,
+            law,
+            moduli: Moduli { shear, lame, least_stretch: Self::LEAST_STRETCH },
+            friction: 1.0,
+            viscosity: 0.0,
+            past: Mat3::ZERO,
+        })
+    }
+
+    /// Below this stretch StVK goes on with a straight strain: where its push is nearly at its largest (1/√3 ≈ 0.58), so that
+    /// squeezed flesh never becomes softer.
+    pub const LEAST_STRETCH: f64 = 0.5;
+
+    /// The stretch at which StVK goes over into its safe continuation. Other programs take 0.1.
+    #[must_use]
+    pub fn with_least_stretch(mut self, least_stretch: f64) -> Self {
+        self.moduli.least_stretch = least_stretch;
+        self
+    }
+
+    /// β of this tet where the engine's β ([`dynamics::Elements::damped`]) is 1 second: friction that differs from tet to tet.
+    #[must_use]
+    pub fn with_friction(mut self, beta: f64) -> Self {
+        self.friction = beta;
+        self
+    }
+
+    /// Volume at rest, in m³.
+    pub fn volume(&self) -> f64 {
+        self.volume
+    }
+
+    /// F.
+    pub fn deformation(&self, x: &[Vec3; 4]) -> Mat3 {
+        edges(x) * self.inverse
+    }
+
+    /// The largest of |σ − 1| over the principal stretches: 0.1 is a strain of ten percent.
+    pub fn strain(&self, x: &[Vec3; 4]) -> f64 {
+        (Svd::of(&self.deformation(x)).sigma - Vec3::ONE).abs().max_element()
+    }
+
+    /// Green's strain where no stretch is below the least one, which is nearly always: then StVK needs no singular values.
+    fn plain_green(&self, f: &Mat3) -> Option<Mat3> {
+        if self.law != Law::Stvk {
+            return None;
+        }
+        let c = f.transpose() * *f;
+        let least = self.moduli.least_stretch;
+        let a = c - Mat3::IDENTITY * (least * least);
+        // Sylvester: C − least² is positive definite, and F does not mirror
+        let minor = a.x_axis.x * a.y_axis.y - a.x_axis.y * a.x_axis.y;
+        let plain = a.x_axis.x > 0.0 && minor > 0.0 && a.determinant() > 0.0 && f.determinant() > 0.0;
+        plain.then(|| (c - Mat3::IDENTITY) * 0.5)
+    }
+
+    /// λ tr(E) + 2μE.
+    fn second_stress(&self, e: &Mat3) -> Mat3 {
+        let trace = e.x_axis.x + e.y_axis.y + e.z_axis.z;
+        *e * (2.0 * self.moduli.shear) + Mat3::IDENTITY * (self.moduli.lame * trace)
+    }
+
+    fn quadratic_energy(&self, e: &Mat3) -> f64 {
+        let trace = e.x_axis.x + e.y_axis.y + e.z_axis.z;
+        let squares = e.x_axis.length_squared() + e.y_axis.length_squared() + e.z_axis.length_squared();
+        self.moduli.shear * squares + 0.5 * self.moduli.lame * trace * trace
+    }
+
+    /// βη(λ tr + 2μ)(E − Ê).
+    fn viscous_stress(&self, f: &Mat3) -> Mat3 {
+        self.second_stress(&(green(f) - self.past)) * self.viscosity
+    }
+
+    /// The Hessian, exact or projected.
+    fn curved(&self, x: &[Vec3; 4], project: bool) -> Block<4> {
+        let f = self.deformation(x);
+        let Svd { u, sigma, v } = Svd::of(&f);
+        let mut curvature = self.law.curvature(&self.moduli, sigma);
+        if project {
+            curvature.project();
+        }
+        // entry (a, b) of F in the frame of U and V: `own` is its own second derivative, `cross` that with (b, a)
+        let (mut own, mut cross) = ([[0.0; 3]; 3], [[0.0; 3]; 3]);
+        let mut stretches = curvature.stretches;
+        for (k, (i, j)) in PLANES.into_iter().enumerate() {
+            let (difference, sum) = (curvature.difference[k], curvature.sum[k]);
+            (own[i][j], own[j][i]) = (0.5 * (difference + sum), 0.5 * (difference + sum));
+            cross[i][j] = 0.5 * (difference - sum);
+        }
+        if self.viscosity > 0.0 {
+            // δE = sym(Σ δF) in the same frame
+            let Moduli { shear, lame, .. } = self.moduli;
+            let eta = self.viscosity;
+            for i in 0..3 {
+                for j in 0..3 {
+                    stretches.col_mut(i)[j] += eta * lame * sigma[i] * sigma[j];
+                }
+                stretches.col_mut(i)[i] += 2.0 * eta * shear * sigma[i] * sigma[i];
+            }
+            for (i, j) in PLANES {
+                own[i][j] += eta * shear * sigma[i] * sigma[i];
+                own[j][i] += eta * shear * sigma[j] * sigma[j];
+                cross[i][j] += eta * shear * sigma[i] * sigma[j];
+            }
+        }
+        for (i, j) in PLANES {
+            cross[j][i] = cross[i][j];
+            own[i][i] = stretches.col(i)[i];
+        }
+        let rows = self.inverse.transpose();
+        let g = [rows.x_axis, rows.y_axis, rows.z_axis];
+        let vt = v.transpose();
+        let h = g.map(|g| vt * g);
+        let (volume, ut) = (self.volume, u.transpose());
+        let mut block = Block::ZERO;
+        for i in 0..3 {
+            for j in 0..=i {
+                let (p, q) = (h[i].to_array(), h[j].to_array());
+                let mut k = Mat3::ZERO;
+                for b in 0..3 {
+                    let column = k.col_mut(b);
+                    for a in 0..3 {
+                        column[a] = if a == b {
+                            own[a][0] * p[0] * q[0] + own[a][1] * p[1] * q[1] + own[a][2] * p[2] * q[2]
+                        } else {
+                            stretches.col(a)[b] * p[a] * q[b] + cross[a][b] * p[b] * q[a]
+                        };
+                    }
+                }
+                block.0[i + 1][j + 1] = u * (k * volume) * ut;
+            }
+        }
+        if !project && self.viscosity > 0.0 {
+            let stress = self.viscous_stress(&f);
+            for i in 0..3 {
+                for j in 0..=i {
+                    block.0[i + 1][j + 1] += Mat3::IDENTITY * (self.volume * g[i].dot(stress * g[j]));
+                }
+            }
+        }
+        complete(&mut block);
+        block
+    }
+}
+
+/// Fills in what follows by symmetry, and the first point, on which the opposite of all others acts.
+fn complete(block: &mut Block<4>) {
+    for i in 1..4 {
+        for j in 1..i {
+            block.0[j][i] = block.0[i][j].transpose();
+        }
+    }
+    let mut corner = Mat3::ZERO;
+    for j in 1..4 {
+        let column = -(block.0[1][j] + block.0[2][j] + block.0[3][j]);
+        block.0[0][j] = column;
+        block.0[j][0] = column.transpose();
+        corner -= column;
+    }
+    block.0[0][0] = corner;
+}
+
+impl Curvature {
+    /// Sets negative eigenvalues to zero: those of the planes are at hand, those of the stretches seldom negative.
+    fn project(&mut self) {
+        for value in self.difference.iter_mut().chain(&mut self.sum) {
+            *value = value.max(0.0);
+        }
+        let a = &self.stretches;
+        let minor = a.x_axis.x * a.y_axis.y - a.x_axis.y * a.x_axis.y;
+        if a.x_axis.x > 0.0 && minor > 0.0 && a.determinant() > 0.0 {
+            return;
+        }
+        let (values, q) = symmetric_eigen(a);
+        self.stretches = q * Mat3::from_diagonal(values.max(Vec3::ZERO)) * q.transpose();
+    }
+}
+
+impl Element<4> for Tet {
+    fn value(&self, x: &[Vec3; 4]) -> f64 {
+        let f = self.deformation(x);
+        let mut density = match self.plain_green(&f) {
+            Some(e) => self.quadratic_energy(&e),
+            None => self.law.energy(&self.moduli, Svd::of(&f).sigma),
+        };
+        if self.viscosity > 0.0 {
+            density += self.viscosity * self.quadratic_energy(&(green(&f) - self.past));
+        }
+        self.volume * density
+    }
+
+    fn gradient(&self, x: &[Vec3; 4]) -> [Vec3; 4] {
+        let f = self.deformation(x);
+        let mut stress = match self.plain_green(&f) {
+            Some(e) => f * self.second_stress(&e),
+            None => {
+                let svd = Svd::of(&f);
+                svd.compose(self.law.stress(&self.moduli, svd.sigma))
+            }
+        };
+        if self.viscosity > 0.0 {
+            stress += f * self.viscous_stress(&f);
+        }
+        // column i is what acts on point i + 1
+        let forces = stress * self.inverse.transpose() * self.volume;
+        let [a, b, c] = [forces.x_axis, forces.y_axis, forces.z_axis];
+        [-(a + b + c), a, b, c]
+    }
+
+    fn hessian(&self, x: &[Vec3; 4]) -> Block<4> {
+        self.curved(x, false)
+    }
+
+    /// Elastic eigenvalues clamped in closed form; of friction the part that is never negative, which is all of it where a
+    /// stage begins.
+    fn projected_hessian(&self, x: &[Vec3; 4]) -> Block<4> {
+        self.curved(x, true)
+    }
+}
+
+impl Viscous<4> for Tet {
+    fn with_viscosity(&self, eta: f64, past: &[(f64, [Vec3; 4]); 2]) -> Self {
+        let mut strain = Mat3::ZERO;
+        for (weight, x) in past {
+            if *weight != 0.0 {
+                strain += green(&self.deformation(x)) * *weight;
+            }
+        }
+        Self { viscosity: self.friction * eta, past: strain, ..*self }
+    }
+}
+
+/// Points 1, 2 and 3 from point 0, as columns.
+fn edges(x: &[Vec3; 4]) -> Mat3 {
+    Mat3::from_cols(x[1] - x[0], x[2] - x[0], x[3] - x[0])
+}
+
+/// ½(FᵀF − 1).
+fn green(f: &Mat3) -> Mat3 {
+    (f.transpose() * *f - Mat3::IDENTITY) * 0.5
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dynamics::{check_derivatives, check_element, check_viscosity, random_rotation};
+
+    const REST: [Vec3; 4] =
+        [Vec3::new(0.1, 0.0, 0.0), Vec3::new(1.0, 0.1, 0.0), Vec3::new(0.2, 0.9, 0.1), Vec3::new(0.0, 0.2, 1.1)];
+    const LAWS: [Law; 3] = [Law::Stvk, Law::Corotational, Law::NeoHookean];
+
+    fn tet(law: Law) -> Tet {
+        Tet::from_young_poisson(&REST, law, 3e4, 0.4).unwrap()
+    }
+
+    #[test]
+    fn every_law_is_an_element() {
+        for law in LAWS {
+            check_element(&tet(law), &REST);
+            check_viscosity(&tet(law), &REST);
+        }
+    }
+
+    /// Squeezed, flattened and turned inside out: where most materials give up.
+    #[test]
+    fn derivatives_hold_under_inversion() {
+        for law in LAWS {
+            for (seed, sigma) in
+                [Vec3::new(1.2, 0.9, 0.2), Vec3::new(1.1, 0.8, -0.3), Vec3::new(0.4, 0.3, 0.2), Vec3::new(2.0, 0.7, 0.01)]
+                    .into_iter()
+                    .enumerate()
+            {
+                let f = random_rotation(seed as u64 + 1) * Mat3::from_diagonal(sigma) * random_rotation(seed as u64 + 7);
+                check_derivatives(&tet(law), &REST.map(|p| f * p));
+            }
+        }
+    }
+
+    /// An inverted tet is pushed back out: stepping against the gradient brings its volume back.
+    #[test]
+    fn inverted_tets_come_back() {
+        for law in LAWS {
+            let tet = tet(law);
+            let mut x = REST;
+            // the last point through the face of the others
+            x[3] -= 1.6 * (x[3] - (x[0] + x[1] + x[2]) / 3.0);
+            assert!(tet.deformation(&x).determinant() < 0.0);
+            for _ in 0..4000 {
+                let g = tet.gradient(&x);
+                for i in 0..4 {
+                    x[i] -= 2e-6 * g[i];
+                }
+            }
+            assert!(tet.deformation(&x).determinant() > 0.9, "{law:?}: {}", tet.deformation(&x).determinant());
+        }
+    }
+
+    /// Small strain: uniaxial tension with free sides gives Young's modulus and Poisson's ratio.
+    #[test]
+    fn small_strain_has_the_given_modulus() {
+        let (strain, poisson) = (1e-6, 0.4);
+        let stretch = Vec3::new(1.0 + strain, 1.0 - poisson * strain, 1.0 - poisson * strain);
+        for law in LAWS {
+            let tet = tet(law);
+            let stress = law.stress(&tet.moduli, stretch);
+            assert!((stress.x / strain / 3e4 - 1.0).abs() < 1e-5, "{law:?}");
+            assert!((stress.y / strain / 3e4).abs() < 1e-5 && (stress.z / strain / 3e4).abs() < 1e-5, "{law:?}");
+        }
+    }
+
+    #[test]
+    fn flat_and_inverted_rest_shapes_are_refused() {
+        let mirrored = REST.map(|p| Vec3::new(-p.x, p.y, p.z));
+        assert!(Tet::from_young_poisson(&mirrored, Law::Stvk, 1.0, 0.3).is_none());
+        let flat = REST.map(|p| Vec3::new(p.x, p.y, 0.0));
+        assert!(Tet::from_young_poisson(&flat, Law::Stvk, 1.0, 0.3).is_none());
+    }
+}
