@@ -28,9 +28,17 @@ pub(crate) fn run(options: &[String]) -> ExitCode {
         eprintln!("unknown option {option}");
         return ExitCode::from(2);
     }
-    println!("{:<28} {:>7} {:>9} {:>9} {:>9} {:>9}", "cantilever", "tets", "ms/step", "assembly", "solve", "tip m");
+    println!(
+        "{:<28} {:>7} {:>9} {:>9} {:>9} {:>9}",
+        "cantilever", "tets", "ms/step", "assembly", "solve", "tip m"
+    );
     let mut result = json!({ "bench": "s2-solid", "threads": rayon::current_num_threads() });
-    for (cells, law) in [([16, 4, 4], Law::Stvk), ([40, 10, 10], Law::Corotational), ([40, 10, 10], Law::NeoHookean), ([40, 10, 10], Law::Stvk)] {
+    for (cells, law) in [
+        ([16, 4, 4], Law::Stvk),
+        ([40, 10, 10], Law::Corotational),
+        ([40, 10, 10], Law::NeoHookean),
+        ([40, 10, 10], Law::Stvk),
+    ] {
         let run = match simulate(cells, law) {
             Ok(run) => run,
             Err(error) => {
@@ -41,7 +49,11 @@ pub(crate) fn run(options: &[String]) -> ExitCode {
         let name = format!("{}×{}×{} {law:?}", cells[0], cells[1], cells[2]);
         println!(
             "{name:<28} {:>7} {:>9.1} {:>9.1} {:>9.1} {:>9.3}",
-            run.tets, run.per_step, run.assembly, run.per_step - run.assembly, run.tip
+            run.tets,
+            run.per_step,
+            run.assembly,
+            run.per_step - run.assembly,
+            run.tip
         );
         result["ms_per_step"] = json!(run.per_step);
         result["assembly_ms"] = json!(run.assembly);
@@ -89,12 +101,7 @@ fn simulate(cells: [usize; 3], law: Law) -> Result<Run, solid::Error> {
     }
     let per_step = 1e3 * start.elapsed().as_secs_f64() / STEPS as f64;
     let tip = rest.iter().zip(&state.positions).map(|(rest, x)| x.y - rest.y).fold(0.0, f64::min);
-    Ok(Run {
-        tets: mesh.tets().len(),
-        per_step,
-        assembly: assembly(energy, &state.positions),
-        tip,
-    })
+    Ok(Run { tets: mesh.tets().len(), per_step, assembly: assembly(energy, &state.positions), tip })
 }
 
 /// Milliseconds for all that a step does to the elements, friction, forces and matrix: the median of a few.

@@ -307,7 +307,8 @@ impl Stepper {
         let implicit = 1e4;
         let mut x = base.clone();
         let past = Past { implicit, positions: [(1.0, &base), (0.0, &base)] };
-        let solved = self.solve(body, guide, state.time, &base, &zeros, implicit, newton, past, &base, &mut x)?;
+        let solved =
+            self.solve(body, guide, state.time, &base, &zeros, implicit, newton, past, &base, &mut x)?;
         if let Some(point) = x.iter().position(|x| !x.is_finite()) {
             return Err(Error::NotFinite { time: state.time, point });
         }

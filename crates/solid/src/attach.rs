@@ -78,7 +78,8 @@ impl Energy for Attach {
     }
 
     fn bind(&mut self, pattern: &Pattern) {
-        let slot = |i: u32, j: u32| pattern.slot(i, j).expect("the pattern was made from these stencils") as u32;
+        let slot =
+            |i: u32, j: u32| pattern.slot(i, j).expect("the pattern was made from these stencils") as u32;
         let of = |corners: &[u32; 4]| corners.map(|i| corners.map(|j| slot(i, j)));
         self.slots = self.tets.iter().map(|(corners, _)| of(corners)).collect();
     }

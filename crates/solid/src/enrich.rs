@@ -137,7 +137,8 @@ impl Enrich {
         };
         check_keys(&points, mesh.points().len())?;
         let blend = Blend::new(&solid.masses, &known, points, settings.follow_frequency_hz);
-        let mut body = Body::builder(solid.masses.clone()).energy(solid.elements(&known)).gravity(settings.gravity);
+        let mut body =
+            Body::builder(solid.masses.clone()).energy(solid.elements(&known)).gravity(settings.gravity);
         if !blend.is_empty() {
             body = body.force(blend.damping(settings.follow_damping)).energy(blend);
         }
@@ -174,7 +175,8 @@ impl Enrich {
         let next = self.fit_next(second)?;
         // before its first frame the animation went on as it begins, unless it is held there
         if self.settings.pre_roll <= 0.0 {
-            let back = |here: &[Vec3], next: &[Vec3]| here.iter().zip(next).map(|(a, b)| 2.0 * *a - *b).collect();
+            let back =
+                |here: &[Vec3], next: &[Vec3]| here.iter().zip(next).map(|(a, b)| 2.0 * *a - *b).collect();
             self.pose.fits[0] = back(&self.pose.fits[1], &self.pose.fits[2]);
             self.pose.averages[0] = back(&self.pose.averages[1], &self.pose.averages[2]);
         }
@@ -192,7 +194,12 @@ impl Enrich {
     }
 
     /// Frame `index` from the one before; `surface` is the animation there, `next` the frame after it, if there is one.
-    pub fn frame(&mut self, index: usize, surface: &[Vec3], next: Option<&[Vec3]>) -> Result<Enriched, Error> {
+    pub fn frame(
+        &mut self,
+        index: usize,
+        surface: &[Vec3],
+        next: Option<&[Vec3]>,
+    ) -> Result<Enriched, Error> {
         self.pose.fits.rotate_left(1);
         self.pose.averages.rotate_left(1);
         // now [index − 1, index, index − 2]: the last is overwritten by the fit of the frame after
@@ -253,7 +260,8 @@ impl Enrich {
     /// Brings the rest shape to where the first frame is, so that the first fit need not cross the scene.
     fn start_near(&self, first: &[Vec3], x: &mut [Vec3]) {
         let placed = self.embedding.apply(x);
-        let chosen: Vec<usize> = (0..first.len()).filter(|&v| self.animated[v] && first[v].is_finite()).collect();
+        let chosen: Vec<usize> =
+            (0..first.len()).filter(|&v| self.animated[v] && first[v].is_finite()).collect();
         let from: Vec<Vec3> = chosen.iter().map(|&v| placed[v]).collect();
         let to: Vec<Vec3> = chosen.iter().map(|&v| first[v]).collect();
         let (rotation, shift) = rigid_motion(&from, &to);
@@ -301,7 +309,8 @@ impl Enrich {
     }
 
     fn settle(&mut self) -> Result<bool, Error> {
-        let guide = Held { points: Still::new(self.pose.fits[1].clone()), averages: self.pose.averages[1].clone() };
+        let guide =
+            Held { points: Still::new(self.pose.fits[1].clone()), averages: self.pose.averages[1].clone() };
         let frame = 1.0 / self.settings.frame_rate_hz;
         let frames = (self.settings.pre_roll / frame).ceil();
         self.pose.state.time = -frames * frame;
@@ -320,7 +329,11 @@ impl Enrich {
         match self.stepper.advance(&self.body, &mut self.pose.state, guide, seconds, &mut filters) {
             Ok(effort) => Ok((effort, false)),
             // an animation that no simulation can follow: begin again from where it is
-            Err(dynamics::Error::Diverged { .. } | dynamics::Error::NotFinite { .. } | dynamics::Error::Linear(_)) => {
+            Err(
+                dynamics::Error::Diverged { .. }
+                | dynamics::Error::NotFinite { .. }
+                | dynamics::Error::Linear(_),
+            ) => {
                 let mut x = self.pose.state.positions.clone();
                 let mut v = x.clone();
                 guide.sample(end, &mut x, &mut v);

@@ -69,15 +69,33 @@ impl Fit {
         let length = |[a, b]: &[u32; 2]| mesh.points()[*a as usize].distance(mesh.points()[*b as usize]);
         let edge = edges.iter().map(length).sum::<f64>() / edges.len().max(1) as f64;
         let size = Bounds::of(mesh.points().iter().copied()).diagonal();
-        let fit = Self { body, stepper, target, areas: areas.to_vec(), tolerance, size, automatic: gamma.is_none() };
+        let fit = Self {
+            body,
+            stepper,
+            target,
+            areas: areas.to_vec(),
+            tolerance,
+            size,
+            automatic: gamma.is_none(),
+        };
         // tets and springs equally stiff at the scale of a tet; soft enough for every animation to begin with
         Ok((fit, gamma.unwrap_or(edge / Self::YOUNG)))
     }
 
     /// Moves `x` to the fit of `surface`, from where it is. γ is lowered where it must be, and stays so for the frames to come.
-    pub fn solve(&mut self, surface: &[Vec3], gamma: &mut f64, x: &mut Vec<Vec3>, embedding: &Embedding) -> Result<Fitted, Error> {
+    pub fn solve(
+        &mut self,
+        surface: &[Vec3],
+        gamma: &mut f64,
+        x: &mut Vec<Vec3>,
+        embedding: &Embedding,
+    ) -> Result<Fitted, Error> {
         if surface.len() != self.areas.len() {
-            return Err(Error::Sizes { what: "surface vertices", expected: self.areas.len(), got: surface.len() });
+            return Err(Error::Sizes {
+                what: "surface vertices",
+                expected: self.areas.len(),
+                got: surface.len(),
+            });
         }
         if let Some(vertex) = (0..surface.len()).find(|&v| self.areas[v] > 0.0 && !surface[v].is_finite()) {
             return Err(Error::NotFinite { vertex });
@@ -100,7 +118,13 @@ impl Fit {
         Ok(fitted)
     }
 
-    fn solve_at(&mut self, surface: &[Vec3], gamma: f64, x: &mut Vec<Vec3>, embedding: &Embedding) -> Result<Fitted, Error> {
+    fn solve_at(
+        &mut self,
+        surface: &[Vec3],
+        gamma: f64,
+        x: &mut Vec<Vec3>,
+        embedding: &Embedding,
+    ) -> Result<Fitted, Error> {
         {
             let mut target = self.target.write().unwrap_or_else(std::sync::PoisonError::into_inner);
             target.positions.clear();

@@ -41,12 +41,16 @@ pub fn complementary_rows(rest: &[Vec3], masses: &[f64], bones: &[Vec<f64>], lea
         }
         // about the bone's own middle, and of unit size: rows of one scale keep the saddle-point matrix sound
         let middle: Vec3 = (0..rest.len()).map(|p| weights[p] * masses[p] * rest[p]).sum::<Vec3>() / total;
-        let spread = (0..rest.len()).map(|p| weights[p] * masses[p] * (rest[p] - middle).length_squared()).sum::<f64>();
+        let spread = (0..rest.len())
+            .map(|p| weights[p] * masses[p] * (rest[p] - middle).length_squared())
+            .sum::<f64>();
         let radius = (spread / total).sqrt().max(f64::MIN_POSITIVE);
         for axis in 0..4 {
             let value = |p: usize| if axis == 0 { 1.0 } else { (rest[p] - middle)[axis - 1] / radius };
             let entries = (0..rest.len()).filter(|&p| weights[p] > 1e-6);
-            rows.push(entries.map(|p| (p as u32, leak[p] * masses[p] * weights[p] * value(p) / total)).collect());
+            rows.push(
+                entries.map(|p| (p as u32, leak[p] * masses[p] * weights[p] * value(p) / total)).collect(),
+            );
         }
     }
     Averages { rows: Rows::new(rest.len(), rows), surface_rows: None }

@@ -32,7 +32,11 @@ impl Tet {
     pub fn from_young_poisson(rest: &[Vec3; 4], law: Law, young: f64, poisson: f64) -> Option<Self> {
         let edges = edges(rest);
         let volume = edges.determinant() / 6.0;
-        let size = edges.x_axis.length_squared().max(edges.y_axis.length_squared()).max(edges.z_axis.length_squared());
+        let size = edges
+            .x_axis
+            .length_squared()
+            .max(edges.y_axis.length_squared())
+            .max(edges.z_axis.length_squared());
         if !(volume > 1e-12 * size.powf(1.5)) {
             return None;
         }
@@ -287,8 +291,12 @@ mod tests {
     use super::*;
     use dynamics::{check_derivatives, check_element, check_viscosity, random_rotation};
 
-    const REST: [Vec3; 4] =
-        [Vec3::new(0.1, 0.0, 0.0), Vec3::new(1.0, 0.1, 0.0), Vec3::new(0.2, 0.9, 0.1), Vec3::new(0.0, 0.2, 1.1)];
+    const REST: [Vec3; 4] = [
+        Vec3::new(0.1, 0.0, 0.0),
+        Vec3::new(1.0, 0.1, 0.0),
+        Vec3::new(0.2, 0.9, 0.1),
+        Vec3::new(0.0, 0.2, 1.1),
+    ];
     const LAWS: [Law; 3] = [Law::Stvk, Law::Corotational, Law::NeoHookean];
 
     fn tet(law: Law) -> Tet {
@@ -307,12 +315,18 @@ mod tests {
     #[test]
     fn derivatives_hold_under_inversion() {
         for law in LAWS {
-            for (seed, sigma) in
-                [Vec3::new(1.2, 0.9, 0.2), Vec3::new(1.1, 0.8, -0.3), Vec3::new(0.4, 0.3, 0.2), Vec3::new(2.0, 0.7, 0.01)]
-                    .into_iter()
-                    .enumerate()
+            for (seed, sigma) in [
+                Vec3::new(1.2, 0.9, 0.2),
+                Vec3::new(1.1, 0.8, -0.3),
+                Vec3::new(0.4, 0.3, 0.2),
+                Vec3::new(2.0, 0.7, 0.01),
+            ]
+            .into_iter()
+            .enumerate()
             {
-                let f = random_rotation(seed as u64 + 1) * Mat3::from_diagonal(sigma) * random_rotation(seed as u64 + 7);
+                let f = random_rotation(seed as u64 + 1)
+                    * Mat3::from_diagonal(sigma)
+                    * random_rotation(seed as u64 + 7);
                 check_derivatives(&tet(law), &REST.map(|p| f * p));
             }
         }
@@ -333,7 +347,11 @@ mod tests {
                     x[i] -= 2e-6 * g[i];
                 }
             }
-            assert!(tet.deformation(&x).determinant() > 0.9, "{law:?}: {}", tet.deformation(&x).determinant());
+            assert!(
+                tet.deformation(&x).determinant() > 0.9,
+                "{law:?}: {}",
+                tet.deformation(&x).determinant()
+            );
         }
     }
 
@@ -346,7 +364,10 @@ mod tests {
             let tet = tet(law);
             let stress = law.stress(&tet.moduli, stretch);
             assert!((stress.x / strain / 3e4 - 1.0).abs() < 1e-5, "{law:?}");
-            assert!((stress.y / strain / 3e4).abs() < 1e-5 && (stress.z / strain / 3e4).abs() < 1e-5, "{law:?}");
+            assert!(
+                (stress.y / strain / 3e4).abs() < 1e-5 && (stress.z / strain / 3e4).abs() < 1e-5,
+                "{law:?}"
+            );
         }
     }
 

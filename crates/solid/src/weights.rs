@@ -46,7 +46,9 @@ pub fn spread(mesh: &TetMesh, given: &[(u32, f64)], spread: Spread) -> Result<Ve
         let row = row(i);
         match spread {
             Spread::Harmonic => {
-                row.iter().filter(|(j, _)| *j <= i as u32).for_each(|&(j, w)| *entries.entry((i as u32, j)).or_default() += w);
+                row.iter()
+                    .filter(|(j, _)| *j <= i as u32)
+                    .for_each(|&(j, w)| *entries.entry((i as u32, j)).or_default() += w);
             }
             Spread::BiLaplace => {
                 for &(a, wa) in &row {
