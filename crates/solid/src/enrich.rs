@@ -401,7 +401,7 @@ fn relative_rotation(before: &Mat3, now: &Mat3) -> Mat3 {
 }
 
 /// The rigid motion that brings `from` nearest to `to`: x ↦ R x + t. Horn; Kabsch.
-pub(crate) fn rigid_motion(from: &[Vec3], to: &[Vec3]) -> (Mat3, Vec3) {
+pub fn rigid_motion(from: &[Vec3], to: &[Vec3]) -> (Mat3, Vec3) {
     let count = from.len().max(1) as f64;
     let middle = |points: &[Vec3]| points.iter().sum::<Vec3>() / count;
     let (a, b) = (middle(from), middle(to));

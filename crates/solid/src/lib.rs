@@ -39,7 +39,7 @@ mod weights;
 
 pub use blend::WeightKey;
 pub use body::Solid;
-pub use enrich::{Averages, Enrich, EnrichSettings, Enriched, Surface};
+pub use enrich::{Averages, Enrich, EnrichSettings, Enriched, Surface, rigid_motion};
 pub use error::Error;
 pub use fit::{Fit, Fitted};
 pub use law::Law;

@@ -37,7 +37,7 @@ impl Tet {
             .length_squared()
             .max(edges.y_axis.length_squared())
             .max(edges.z_axis.length_squared());
-        if !(volume > 1e-12 * size.powf(1.5)) {
+        if volume.is_nan() || volume <= 1e-12 * size.powf(1.5) {
             return None;
         }
         let shear = young / (2.0 * (1.0 + poisson));

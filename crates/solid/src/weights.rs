@@ -67,7 +67,7 @@ pub fn spread(mesh: &TetMesh, given: &[(u32, f64)], spread: Spread) -> Result<Ve
         let value = if a == b { value * (1.0 + 1e-9) + 1e-12 } else { value };
         matrix.add(a, b, Mat3::IDENTITY * value);
     }
-    let settings = Settings { method: Method::Direct, ..Settings::default() };
+    let settings = Settings { method: Method::Direct };
     let rows = Rows::none(count);
     let mut solver = Solver::new(&pattern, &known, &rows, settings)?;
     let right = vec![Vec3::ZERO; count];
