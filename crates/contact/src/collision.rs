@@ -10,15 +10,14 @@
 use std::ops::Range;
 
 use dynamics::{Approach, ForceElement, Guide, Obstruction, Restraint, Span};
-use geometry::{Bounds, Vec3};
+use geometry::{Bounds, Mat3, Vec3};
 use linear::Matrix;
+use rayon::prelude::*;
 
-use crate::response::{Felt, Response, Rubbing, felt};
+use crate::response::{Felt, Response, Rubbing, STICK, felt};
 use crate::restrain::Step;
 use crate::watch::Watch;
-use crate::{
-    Attachment, Closest, Contact, Error, Friction, Pair, Surface, Surfaces, Tangle, closest, safe_fraction,
-};
+use crate::{Attachment, Contact, Error, Friction, Pair, Surface, Surfaces, Tangle, closest, safe_fraction};
 
 /// How closely a pair may be watched for: ĝ as a share of the middle edge length, and its bounds in metres.
 const REACH: f64 = 0.2;
@@ -46,7 +45,7 @@ pub struct Collision {
     /// Where obstacles should be at the end of the stage.
     targets: Vec<Vec3>,
     stage: Option<Scene>,
-    felt: Vec<Felt>,
+    /// What is felt in this iteration.
     fresh: Vec<Contact>,
     rubbing: Vec<Rubbing>,
     tangle: Tangle,
@@ -74,6 +73,8 @@ struct Scene {
     seconds: f64,
     /// κ of pairs met in this stage, ascending: frozen, so that Newton's method solves one problem.
     stiffness: Vec<(Pair, f64)>,
+    /// Diagonal blocks of the system without contact, in the first iteration.
+    diagonal: Vec<Mat3>,
 }
 
 /// What went on since [`Collision::follow`]: for the report of a frame.
@@ -123,7 +124,6 @@ impl Collision {
             now,
             targets: places,
             stage: None,
-            felt: Vec::new(),
             fresh: Vec::new(),
             rubbing: Vec::new(),
             tangle: Tangle::default(),
@@ -141,8 +141,7 @@ impl Collision {
         self.reach
     }
 
-    /// Where the obstacles go next: a span over all their points, in order. Call it at the start of every frame. `bodies` are
-    /// the body's points now.
+    /// Where the obstacles go next: a span over all their points, in order. Call it at the start of every frame.
     pub fn follow(&mut self, span: Span) -> Result<(), Error> {
         for (what, points) in
             [("obstacle points", &span.positions[0]), ("obstacle points", &span.positions[1])]
@@ -175,6 +174,18 @@ impl Collision {
         Ok(())
     }
 
+    /// Puts the obstacles somewhere, at once: before the first step. What crosses then is drawn apart.
+    pub fn place(&mut self, places: &[Vec3]) -> Result<(), Error> {
+        if places.len() != self.now.places.len() {
+            let (expected, got) = (self.now.places.len(), places.len());
+            return Err(Error::Sizes { what: "obstacle points", expected, got });
+        }
+        self.now.places.copy_from_slice(places);
+        self.now.is_tangled = true;
+        self.kept = self.now.clone();
+        Ok(())
+    }
+
     /// What went on since the last [`Collision::follow`].
     pub fn strife(&self) -> &Strife {
         &self.strife
@@ -191,14 +202,14 @@ impl Collision {
         let mut words: Vec<f64> =
             vec![f64::from(u8::from(*is_tangled)), places.len() as f64, rubbing.len() as f64];
         words.extend(places.iter().flat_map(|p| p.to_array()));
-        for Rubbing { pair, coefficient, friction } in rubbing {
+        for Rubbing { pair, friction } in rubbing {
             words.push(f64::from(u8::from(pair.kind == crate::Kind::EdgeEdge)));
             words.extend(pair.things.map(f64::from));
             words.extend(pair.points.map(f64::from));
             words.extend(friction.weights);
             words.extend(friction.normal.to_array());
             words.extend(friction.anchor.to_array());
-            words.extend([friction.limit, friction.stiffness, *coefficient]);
+            words.extend([friction.limit, friction.stiffness]);
         }
         words.iter().flat_map(|word| word.to_le_bytes()).collect()
     }
@@ -279,48 +290,56 @@ impl Collision {
         Ok(())
     }
 
-    /// Pairs that touch at the start of a stage rub during it. One that stuck keeps its anchor; one that slid drags it along,
-    /// seen from where the two are nearest now.
-    fn start_rubbing(&mut self, x: &[Vec3]) {
-        let before = std::mem::take(&mut self.now.rubbing);
-        let near = felt(&self.surfaces, &self.watch.list, x);
-        let rub = |contact: &Contact| {
-            let Contact { pair, nearest, .. } = *contact;
-            let coefficient = self.surfaces.friction(&pair);
-            let normal = nearest.normal().filter(|_| coefficient > 0.0)?;
+    /// Pairs that are pressed together at the end of a stage rub in the next one, with the force they are pressed by now. One
+    /// that stuck keeps its anchor; one that slid drags it along, seen from where the two are nearest now.
+    fn rub(&self, scene: &Scene, x: &[Vec3]) -> Vec<Rubbing> {
+        let contacts = felt(&self.surfaces, &self.watch.list, x);
+        let response = self.response(x, &[], &scene.known);
+        let felt = self.stiffened(scene, &contacts, &response);
+        let forces = response.normal_forces(&felt);
+        let rub = |felt: &Felt, force: f64| {
+            let Contact { pair, nearest, .. } = felt.contact;
+            let limit = self.surfaces.friction(&pair) * force;
+            let normal = nearest.normal().filter(|_| limit > 0.0)?;
             let place = pair.gather(x);
-            let known = before.binary_search_by_key(&pair, |rubbing| rubbing.pair).ok();
+            let stiffness = STICK * felt.stiffness;
             let fresh = |slip: Vec3| Friction {
                 weights: nearest.weights,
                 normal,
                 anchor: nearest.difference - slip,
-                limit: 0.0,
-                stiffness: 1.0,
+                limit,
+                stiffness,
             };
-            let friction = match known.map(|k| before[k].friction) {
-                Some(old) if !old.is_sliding(&place) => Friction { normal, ..old },
-                Some(old) => {
-                    let dragged = Friction { anchor: old.anchor_after(&place), ..old };
-                    fresh(dragged.slip(&place))
-                }
-                None => fresh(Vec3::ZERO),
+            let before = self.rubbing.binary_search_by_key(&pair, |rubbing| rubbing.pair);
+            let friction = match before.map(|k| self.rubbing[k].friction) {
+                Ok(old) if !old.is_sliding(&place) => Friction { normal, limit, stiffness, ..old },
+                Ok(old) => fresh(Friction { anchor: old.anchor_after(&place), ..old }.slip(&place)),
+                Err(_) => fresh(Vec3::ZERO),
             };
-            Some(Rubbing { pair, coefficient, friction })
+            Some(Rubbing { pair, friction })
         };
-        self.rubbing = near.iter().filter_map(rub).collect();
-    }
-
-    fn stiffness_of(scene: &Scene, pair: &Pair) -> Option<f64> {
-        let place = scene.stiffness.binary_search_by_key(pair, |known| known.0).ok();
-        place.map(|k| scene.stiffness[k].1)
+        felt.iter().zip(forces).filter_map(|(felt, force)| rub(felt, force)).collect()
     }
 
     /// κ: what the two resist by themselves, and more where they come faster than the gap is wide.
-    fn stiffness(scene: &Scene, contact: &Contact, nearest: &Closest, local: f64) -> f64 {
-        let way = contact.pair.gather(&scene.motion);
+    fn stiffness(&self, scene: &Scene, contact: &Contact, response: &Response) -> f64 {
+        let Contact { pair, nearest, reach, .. } = contact;
+        if let Ok(k) = scene.stiffness.binary_search_by_key(pair, |known| known.0) {
+            return scene.stiffness[k].1;
+        }
+        let way = pair.gather(&scene.motion);
         let normal = nearest.normal().unwrap_or(Vec3::ZERO);
         let closing = -(0..4).map(|i| nearest.weights[i] * normal.dot(way[i])).sum::<f64>();
-        local * (closing / (4.0 * contact.reach)).clamp(1.0, 1e4)
+        let local = response.local_stiffness(nearest, pair, &scene.diagonal);
+        local * (closing / (4.0 * reach)).clamp(1.0, 1e4)
+    }
+
+    fn stiffened(&self, scene: &Scene, contacts: &[Contact], response: &Response) -> Vec<Felt> {
+        let felt = |contact: &Contact| Felt {
+            contact: *contact,
+            stiffness: self.stiffness(scene, contact, response),
+        };
+        contacts.par_iter().map(felt).collect()
     }
 
     /// Draws crossed surfaces apart.
@@ -347,7 +366,7 @@ impl Collision {
                 continue;
             }
             let pull = stiffness * (x[point as usize] - exit);
-            let block = dynamics::Block([[geometry::Mat3::IDENTITY * stiffness]]);
+            let block = dynamics::Block([[Mat3::IDENTITY * stiffness]]);
             response.scatter(&[point], &[pull], &block, force, matrix);
         }
     }
@@ -408,7 +427,7 @@ impl Obstruction for Collision {
         self.find_tangle(&start).map_err(boxed)?;
         let guess = self.all(approach.guess, &self.targets);
         self.cover(&start, &guess).map_err(boxed)?;
-        self.start_rubbing(&start);
+        self.rubbing = self.now.rubbing.clone();
         self.stage = Some(Scene {
             motion: guess.iter().zip(&start).map(|(g, s)| *g - *s).collect(),
             start,
@@ -416,6 +435,7 @@ impl Obstruction for Collision {
             known: approach.known.to_vec(),
             seconds: approach.seconds,
             stiffness: Vec::new(),
+            diagonal: Vec::new(),
         });
         Ok(())
     }
@@ -458,33 +478,30 @@ impl Obstruction for Collision {
         }
     }
 
+    fn value(&self, x: &[Vec3]) -> f64 {
+        let Some(scene) = &self.stage else { return 0.0 };
+        let here = self.all(x, &self.now.places);
+        let contacts = felt(&self.surfaces, &self.watch.list, &here);
+        let response = self.response(&here, &[], &scene.known);
+        response.value(&self.stiffened(scene, &contacts, &response), &self.rubbing)
+    }
+
     fn add_to(&mut self, x: &[Vec3], force: &mut [Vec3], matrix: &mut Matrix) {
         let Some(mut scene) = self.stage.take() else { return };
         let here = self.all(x, &self.now.places);
         let way = self.way();
-        let mut rubbing = std::mem::take(&mut self.rubbing);
+        if scene.diagonal.is_empty() {
+            scene.diagonal = (0..scene.masses.len()).map(|i| matrix.diagonal(i)).collect();
+        }
         let response = self.response(&here, &way, &scene.known);
-        let found: Vec<Felt> = self
-            .fresh
-            .iter()
-            .map(|contact| {
-                let pair = &contact.pair;
-                let stiffness = Self::stiffness_of(&scene, pair).unwrap_or_else(|| {
-                    let local = response.local_stiffness(&contact.nearest, pair, matrix);
-                    Self::stiffness(&scene, contact, &contact.nearest, local)
-                });
-                Felt { contact: *contact, stiffness }
-            })
-            .collect();
-        response.add_to(&found, &mut rubbing, force, matrix);
+        let found = self.stiffened(&scene, &self.fresh, &response);
+        response.add_to(&found, &self.rubbing, force, matrix);
         let mut known = std::mem::take(&mut scene.stiffness);
         known.extend(found.iter().map(|felt| (felt.contact.pair, felt.stiffness)));
         known.sort_by_key(|known| known.0);
         known.dedup_by_key(|known| known.0);
         scene.stiffness = known;
         self.add_untangling(&scene, &here, force, matrix);
-        self.felt = found;
-        self.rubbing = rubbing;
         self.stage = Some(scene);
     }
 
@@ -519,11 +536,10 @@ impl Obstruction for Collision {
     }
 
     fn end(&mut self, x: &[Vec3]) {
-        let mut rubbing = std::mem::take(&mut self.rubbing);
-        rubbing.retain(|rubbing| rubbing.friction.limit > 0.0);
-        self.now.rubbing = rubbing;
-        let _ = x;
-        self.stage = None;
+        if let Some(scene) = self.stage.take().filter(|scene| !scene.diagonal.is_empty()) {
+            let here = self.all(x, &self.now.places);
+            self.now.rubbing = self.rub(&scene, &here);
+        }
         let lags = self.targets.iter().zip(&self.now.places).map(|(t, p)| t.distance(*p));
         let worst = lags.enumerate().fold((0, 0.0), |worst, lag| if lag.1 > worst.1 { lag } else { worst });
         if worst.1 > self.strife.lag.max(self.reach) {
@@ -547,7 +563,7 @@ impl Obstruction for Collision {
 
 impl Memory {
     fn from_bytes(bytes: &[u8], places: usize, points: usize) -> Option<Self> {
-        const PER_PAIR: usize = 20;
+        const PER_PAIR: usize = 19;
         let (words, []) = bytes.as_chunks::<8>() else { return None };
         let words: Vec<f64> = words.iter().map(|word| f64::from_le_bytes(*word)).collect();
         let (&[tangled, count, rubbing], rest) = words.split_first_chunk()?;
@@ -572,7 +588,7 @@ impl Memory {
                 stiffness: w[18],
             };
             let sound = pair.points.iter().all(|&p| (p as usize) < points);
-            sound.then_some(Rubbing { pair, coefficient: w[19], friction })
+            sound.then_some(Rubbing { pair, friction })
         };
         Some(Self {
             places: coordinates.chunks_exact(3).map(vector).collect(),

@@ -91,8 +91,14 @@ impl Element<4> for Friction {
         Block(std::array::from_fn(|i| std::array::from_fn(|j| local * (w[i] * w[j]))))
     }
 
+    /// (μN/‖u‖)P also along the slip. The exact Hessian is flat there: Newton's method then jumps between sticking and sliding for
+    /// ever, while this one, which bounds E from above, goes downhill with every full step.
     fn projected_hessian(&self, x: &[Vec3; 4]) -> Block<4> {
-        self.hessian(x)
+        let length = self.slip(x).length();
+        let pull = if self.stiffness * length > self.limit { self.limit / length } else { self.stiffness };
+        let local = self.sideways() * pull;
+        let w = &self.weights;
+        Block(std::array::from_fn(|i| std::array::from_fn(|j| local * (w[i] * w[j]))))
     }
 }
 

@@ -1,7 +1,7 @@
 //! What is felt at one moment, and what it does to the Newton system: barriers and friction, seen through the attachment.
 
 use dynamics::{Block, Element};
-use geometry::Vec3;
+use geometry::{Mat3, Vec3};
 use linear::Matrix;
 use rayon::prelude::*;
 
@@ -20,14 +20,12 @@ pub(crate) struct Felt {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Rubbing {
     pub(crate) pair: Pair,
-    /// Coulomb's coefficient.
-    pub(crate) coefficient: f64,
     pub(crate) friction: Friction,
 }
 
 /// How much stiffer than the body's own local stiffness a pair sticks: what a fold gives way before it slips is then a
 /// fraction of a millimetre.
-const STICK: f64 = 10.0;
+pub(crate) const STICK: f64 = 10.0;
 
 /// Everything at one moment that the assembly needs.
 pub(crate) struct Response<'a> {
@@ -54,7 +52,7 @@ pub(crate) fn felt(surfaces: &Surfaces, list: &[Watched], x: &[Vec3]) -> Vec<Con
 impl Response<'_> {
     /// nᵀAn at the contact, A the system without contact: how hard the two things resist being pushed apart along n by
     /// themselves. In the plane of cloth that is its tension, across a solid its stiffness, and inertia at least.
-    pub(crate) fn local_stiffness(&self, nearest: &Closest, pair: &Pair, matrix: &Matrix) -> f64 {
+    pub(crate) fn local_stiffness(&self, nearest: &Closest, pair: &Pair, diagonal: &[Mat3]) -> f64 {
         let Some(normal) = nearest.normal() else { return 0.0 };
         let mut mobility = 0.0;
         for (&p, w) in pair.points.iter().zip(nearest.weights) {
@@ -63,7 +61,7 @@ impl Response<'_> {
             }
             for &(b, part) in self.attachment.parts(p as usize) {
                 if !self.known[b as usize] {
-                    let resistance = normal.dot(matrix.diagonal(b as usize) * normal);
+                    let resistance = normal.dot(diagonal[b as usize] * normal);
                     mobility += (w * part).powi(2) / resistance;
                 }
             }
@@ -71,30 +69,39 @@ impl Response<'_> {
         if mobility > 0.0 { mobility.recip() } else { 0.0 }
     }
 
-    /// Adds barriers and friction. `rubbing` gets its limits from the normal forces of the moment.
-    pub(crate) fn add_to(
-        &self,
-        felt: &[Felt],
-        rubbing: &mut [Rubbing],
-        force: &mut [Vec3],
-        matrix: &mut Matrix,
-    ) {
+    /// The potential of both.
+    pub(crate) fn value(&self, felt: &[Felt], rubbing: &[Rubbing]) -> f64 {
+        let push = |felt: &Felt| {
+            let barrier = self.surfaces.barrier(&felt.contact, felt.stiffness);
+            barrier.value(&felt.contact.pair.gather(self.x))
+        };
+        // summed in order, whatever the threads
+        let pushes: Vec<f64> = felt.par_iter().map(push).collect();
+        pushes.iter().sum::<f64>()
+            + rubbing.iter().map(|rub| rub.friction.value(&rub.pair.gather(self.x))).sum::<f64>()
+    }
+
+    /// How hard each pair is pressed together, in newtons.
+    pub(crate) fn normal_forces(&self, felt: &[Felt]) -> Vec<f64> {
+        let press = |felt: &Felt| {
+            let barrier = self.surfaces.barrier(&felt.contact, felt.stiffness);
+            barrier.normal_force(&felt.contact.pair.gather(self.x))
+        };
+        felt.par_iter().map(press).collect()
+    }
+
+    /// Adds barriers and friction.
+    pub(crate) fn add_to(&self, felt: &[Felt], rubbing: &[Rubbing], force: &mut [Vec3], matrix: &mut Matrix) {
         let push = |felt: &Felt| {
             let x = felt.contact.pair.gather(self.x);
             let barrier: Barrier = self.surfaces.barrier(&felt.contact, felt.stiffness);
-            (barrier.normal_force(&x), barrier.gradient(&x), barrier.projected_hessian(&x))
+            (barrier.gradient(&x), barrier.projected_hessian(&x))
         };
-        let pushes: Vec<(f64, [Vec3; 4], Block<4>)> = felt.par_iter().map(push).collect();
-        rubbing.par_iter_mut().for_each(|rub| {
-            let place = felt.binary_search_by_key(&rub.pair, |felt| felt.contact.pair);
-            let (normal_force, stiffness) = place.map_or((0.0, 1.0), |k| (pushes[k].0, felt[k].stiffness));
-            rub.friction.limit = rub.coefficient * normal_force;
-            rub.friction.stiffness = STICK * stiffness;
-        });
-        for (felt, (_, gradient, block)) in felt.iter().zip(&pushes) {
+        let pushes: Vec<([Vec3; 4], Block<4>)> = felt.par_iter().map(push).collect();
+        for (felt, (gradient, block)) in felt.iter().zip(&pushes) {
             self.scatter(&felt.contact.pair.points, gradient, block, force, matrix);
         }
-        for rub in rubbing.iter().filter(|rub| rub.friction.limit > 0.0) {
+        for rub in rubbing {
             let x = rub.pair.gather(self.x);
             let (gradient, block) = (rub.friction.gradient(&x), rub.friction.projected_hessian(&x));
             self.scatter(&rub.pair.points, &gradient, &block, force, matrix);

@@ -39,6 +39,10 @@ pub trait Obstruction: Send {
         self.couplings(visit);
     }
 
+    /// The potential of the push at `x`, in joules: what [`Obstruction::add_to`] adds is its slope, as long as that is not
+    /// asked again.
+    fn value(&self, x: &[Vec3]) -> f64;
+
     /// Adds the push at `x` to `force` and its positive semidefinite stiffness to `matrix`. What moves by itself during this
     /// iteration pushes already where it will be.
     fn add_to(&mut self, x: &[Vec3], force: &mut [Vec3], matrix: &mut Matrix);
@@ -86,6 +90,10 @@ pub struct Restraint {
 /// Newton iterations of a stage in contact at most. The state is free of crossings after each, so stopping early costs
 /// accuracy, not safety.
 const ITERATIONS: usize = 12;
+/// Permitted error in contact, in terms of that of smooth motion: steps of first order do not deserve more.
+const COARSER: f64 = 4.0;
+/// A Newton step is halved this often at most to go downhill.
+const HALVINGS: usize = 6;
 /// Iterations after which what moves by itself, and is still behind, is given up for this stage.
 const PATIENCE: usize = 6;
 
@@ -166,15 +174,16 @@ impl Workspace {
         }
         x.copy_from_slice(start);
         let mut restraint = self.take(body, obstruction, guide, x)?;
-        let mut previous = start.to_vec();
+        let mut is_steady = restraint.lag == 0.0;
         let mut solved = Solved::default();
         let iterations = newton.iterations.min(ITERATIONS);
+        let tolerance = COARSER * newton.tolerance;
         while solved.iterations < iterations {
             obstruction.look(x)?;
             let mut extension = std::mem::take(&mut self.extension);
             extension.cover(body, &self.solver, obstruction)?;
             self.residual(body, &staged, stage, x);
-            self.assemble(body, &staged, stage, x, &previous);
+            self.assemble(body, &staged, stage, x, x);
             let solution = self.solve_extended(body, stage, &mut extension, obstruction, x);
             self.extension = extension;
             let solution = solution?;
@@ -182,16 +191,22 @@ impl Workspace {
             solved.linear_iterations += solution.iterations;
             let before = solved.residual;
             solved.residual = self.size_of_step(body);
-            previous.copy_from_slice(x);
-            restraint = self.take(body, obstruction, guide, x)?;
+            restraint = if is_steady {
+                self.take_downhill(body, &staged, stage, obstruction, x)?
+            } else {
+                self.take(body, obstruction, guide, x)?
+            };
+            is_steady = restraint.lag == 0.0;
             solved.iterations += 1;
             if !solved.residual.is_finite() {
                 break;
             }
-            let behind = restraint.lag > newton.tolerance;
-            let ratio = if solved.iterations > 1 { (solved.residual / before).clamp(0.1, 0.9) } else { 0.3 };
+            let behind = restraint.lag > tolerance;
+            // Contact comes and goes: nothing is known of how steps shrink before the third.
+            let ratio = if solved.iterations > 2 { (solved.residual / before).clamp(0.3, 0.9) } else { 0.8 };
             let missing = solved.residual * ratio / (1.0 - ratio);
-            if missing < newton.tolerance && (!behind || solved.iterations >= PATIENCE) {
+            let settled = missing < tolerance && restraint.shortened == 0;
+            if settled && (!behind || solved.iterations >= PATIENCE) {
                 solved.converged = restraint.shortened == 0;
                 break;
             }
@@ -239,6 +254,37 @@ impl Workspace {
             1e-4,
         )?;
         Ok(solution)
+    }
+
+    /// Takes as much of `delta` as is free and goes downhill in Φ, the obstruction's potential included. Everything that moves by
+    /// itself is where it should be.
+    fn take_downhill(
+        &mut self,
+        body: &Body,
+        staged: &StagedBody,
+        stage: &Stage,
+        obstruction: &mut dyn Obstruction,
+        x: &mut [Vec3],
+    ) -> Result<Restraint, Error> {
+        let restraint = obstruction.restrain(x, &mut self.delta)?;
+        let start = self.merit(body, staged, stage, x) + obstruction.value(x);
+        let slope: f64 = -self.force.iter().zip(&self.delta).map(|(f, d)| f.dot(*d)).sum::<f64>();
+        let mut length = 1.0;
+        let mut trial = x.to_vec();
+        for _ in 0..HALVINGS {
+            for i in 0..x.len() {
+                trial[i] = x[i] + length * self.delta[i];
+            }
+            let value = self.merit(body, staged, stage, &trial) + obstruction.value(&trial);
+            if value <= start + 1e-4 * length * slope.min(0.0) + 1e-12 * start.abs() {
+                break;
+            }
+            length *= 0.5;
+        }
+        for i in (0..x.len()).filter(|&i| !body.known()[i]) {
+            x[i] += length * self.delta[i];
+        }
+        Ok(Restraint { shortened: restraint.shortened + usize::from(length < 1.0), ..restraint })
     }
 
     /// Takes as much of `delta` as is free.

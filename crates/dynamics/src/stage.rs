@@ -366,7 +366,7 @@ impl Workspace {
     }
 
     /// Φ at `y`.
-    fn merit(&mut self, body: &Body, staged: &StagedBody, stage: &Stage, y: &[Vec3]) -> f64 {
+    pub(crate) fn merit(&mut self, body: &Body, staged: &StagedBody, stage: &Stage, y: &[Vec3]) -> f64 {
         let s = stage.implicit;
         let mut value = staged.value(&stage.moment, y);
         for i in 0..y.len() {

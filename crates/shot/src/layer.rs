@@ -4,6 +4,7 @@
 //! [`Layer`] for it and a [`Simulation`], and add one line to [`Registry::standard`](crate::Registry::standard).
 
 mod cloth;
+mod contact;
 mod smooth;
 
 use std::fmt;
@@ -15,6 +16,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 pub use cloth::Cloth;
+pub use contact::{Collider, Contact, Faces, Form, Obstacle};
 pub use smooth::Smooth;
 
 /// A layer's settings, complete: every dial is in it, its seed included, so that equal values on equal inputs give

@@ -61,7 +61,9 @@ pub use check::check;
 pub use error::Error;
 pub use input::cropped;
 pub use key::Key;
-pub use layer::{Failure, Figure, Figures, FrameResult, Layer, Remark, Settings, Simulation, Target};
+pub use layer::{
+    Collider, Contact, Failure, Figure, Figures, FrameResult, Layer, Remark, Settings, Simulation, Target,
+};
 pub use mistake::{Mistake, Mistakes, suggest};
 pub use progress::{Context, Event, Progress};
 pub use range::FrameRange;

@@ -85,6 +85,8 @@ fn properties(schema: &Value, table: &str) -> Value {
         "input" | "output" => schema["properties"][table]["properties"].clone(),
         "output.film" => definition("FilmLook"),
         "wind" => definition("Wind"),
+        "contact" => definition("Contact"),
+        "obstacle" => definition("Obstacle"),
         "box" => definition("BoxRegion"),
         "sphere" => definition("SphereRegion"),
         "height" => definition("HeightRegion"),

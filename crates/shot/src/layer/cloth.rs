@@ -7,16 +7,17 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clip::{Mesh, Selector};
+use contact::Attachment;
 use dynamics::{
-    Body, Elements, Follow, FollowDamping, Forces, Integrator, Leash, Moment, Span, State, Stepper, Still,
-    Substeps, follow_stiffness,
+    Body, Effort, Elements, Follow, FollowDamping, Forces, Guide, Integrator, Leash, Moment, Obstruction,
+    Span, State, Stepper, Still, Substeps, follow_stiffness,
 };
 use geometry::{Vec2, Vec3};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shell::{Bending, ClothBuilder, Material, Membrane, Strain, Uvs, Wind};
 
-use super::{Failure, FrameResult, Layer, Remark, Settings, Simulation, Target};
+use super::{Collider, Contact, Failure, FrameResult, Layer, Remark, Settings, Simulation, Target};
 
 /// Turns a mesh into fabric: it falls, folds and flutters, and follows the animation where `follow` says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -75,6 +76,9 @@ pub struct Cloth {
     pub gravity: [f64; 3],
     /// Wind. Default: still air.
     pub wind: Wind,
+    /// What the cloth may not pass through: itself, other meshes, simple shapes. Default: it passes through everything.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub contact: Option<Contact>,
     /// Seconds of simulation before the first frame, with the animation held at it: the cloth settles.
     #[schemars(range(min = 0.0, max = 600.0))]
     pub pre_roll: f64,
@@ -123,6 +127,7 @@ impl Default for Cloth {
             max_distance: None,
             gravity: [0.0, -9.81, 0.0],
             wind: Wind::default(),
+            contact: None,
             pre_roll: 0.0,
             substeps: None,
             tolerance: 1e-3,
@@ -134,7 +139,7 @@ impl Default for Cloth {
 impl Settings for Cloth {
     const KIND: &'static str = "cloth";
     const SUMMARY: &'static str = "turns a mesh into fabric that hangs, swings and flutters";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
 }
 
 impl Layer for Cloth {
@@ -162,6 +167,7 @@ impl Layer for Cloth {
         if let Some(Err(error)) = self.follow.as_ref().map(|follow| weights(follow, input)) {
             remarks.push(Remark { path: "follow".into(), message: error.to_string(), help: None });
         }
+        remarks.extend(self.contact.iter().flat_map(|contact| contact.check("contact", input)));
         remarks
     }
 
@@ -181,6 +187,7 @@ impl Layer for Cloth {
     fn files(&self) -> Vec<PathBuf> {
         let mut files = Vec::new();
         self.follow.iter().for_each(|follow| add_files(follow, &mut files));
+        files.extend(self.contact.iter().flat_map(Contact::files));
         files
     }
 
@@ -241,6 +248,7 @@ struct Fabric {
     body: Body,
     stepper: Stepper,
     leash: Option<Leash>,
+    collider: Option<Collider>,
     state: State,
     membranes: Vec<([u32; 3], Membrane)>,
     pre_roll: f64,
@@ -290,6 +298,11 @@ impl Fabric {
             body = body.energy(Follow::new(springs)).force(FollowDamping::new(dampers));
         }
         let body = body.build().map_err(Failure::new)?;
+        let collider = settings.contact.as_ref().map(|contact| {
+            let surface = contact.surface(&mesh.name, rest.clone(), triangles.clone(), body.known().to_vec());
+            contact.collider(input, surface, Attachment::identity(count))
+        });
+        let collider = collider.transpose()?;
         let start = to_vectors(&input.points(0)?);
         let stepper = Stepper::new(&body, &rest, settings.stepping()).map_err(Failure::new)?;
 
@@ -320,6 +333,7 @@ impl Fabric {
         }
         Ok(Self {
             input: input.clone(),
+            collider,
             leash: settings.max_distance.map(|distance| Leash::new(vec![distance; count])),
             state: State::at_rest(start),
             body,
@@ -348,17 +362,26 @@ impl Fabric {
         Ok(Span { start: from as f64 / rate, duration: 1.0 / rate, positions: [here, next], velocities })
     }
 
+    fn advance(&mut self, guide: &dyn Guide, seconds: f64) -> Result<Effort, Failure> {
+        let mut filters: Vec<&mut dyn dynamics::Filter> = Vec::new();
+        filters.extend(self.leash.as_mut().map(|leash| leash as &mut dyn dynamics::Filter));
+        let obstruction =
+            self.collider.as_mut().map(|collider| &mut collider.collision as &mut dyn Obstruction);
+        self.stepper
+            .advance_against(&self.body, &mut self.state, guide, obstruction, seconds, &mut filters)
+            .map_err(explain)
+    }
+
     fn settle(&mut self) -> Result<(), Failure> {
         let guide = Still::new(self.state.positions.clone());
         let frame = 1.0 / self.input.clip.frame_rate_hz;
         let frames = (self.pre_roll / frame).ceil();
         self.state.time = -frames * frame;
         for _ in 0..frames as usize {
-            let mut filters: Vec<&mut dyn dynamics::Filter> = Vec::new();
-            filters.extend(self.leash.as_mut().map(|leash| leash as &mut dyn dynamics::Filter));
-            self.stepper
-                .advance(&self.body, &mut self.state, &guide, frame, &mut filters)
-                .map_err(explain)?;
+            if let Some(collider) = &mut self.collider {
+                collider.hold(0, self.state.time, frame)?;
+            }
+            self.advance(&guide, frame)?;
         }
         self.state.time = 0.0;
         Ok(())
@@ -375,12 +398,10 @@ impl Simulation for Fabric {
             let span = self.span(index)?;
             // what rounding left in the sum of steps must not grow over a long shot
             self.state.time = span.start;
-            let mut filters: Vec<&mut dyn dynamics::Filter> = Vec::new();
-            filters.extend(self.leash.as_mut().map(|leash| leash as &mut dyn dynamics::Filter));
-            let effort = self
-                .stepper
-                .advance(&self.body, &mut self.state, &span, span.duration, &mut filters)
-                .map_err(explain)?;
+            if let Some(collider) = &mut self.collider {
+                collider.go_to(index)?;
+            }
+            let effort = self.advance(&span, span.duration)?;
             result.figures.add("effort/substeps", "", effort.steps as f64);
             result.figures.add("effort/Newton iterations", "", effort.iterations as f64);
             result.figures.add("effort/factorisations", "", effort.factorizations as f64);
@@ -398,18 +419,37 @@ impl Simulation for Fabric {
 
         // points that follow exactly are the input's own numbers, never a rounded copy
         let place = |p: usize| if self.body.known()[p] { input[p] } else { x[p].as_vec3().to_array() };
-        let points = (0..x.len()).map(place).collect();
+        let points: Vec<[f32; 3]> = (0..x.len()).map(place).collect();
+        if let Some(collider) = &self.collider {
+            collider.report(index, &points, &mut result)?;
+        }
         result.frame = self.input.with_points(index, points)?;
         Ok(result)
     }
 
     fn checkpoint(&self) -> Vec<u8> {
-        self.state.to_bytes()
+        let state = self.state.to_bytes();
+        let Some(collider) = &self.collider else { return state };
+        let length = (state.len() as u64).to_le_bytes();
+        [&length[..], &state, &collider.collision.to_bytes()].concat()
     }
 
     fn restore(&mut self, checkpoint: &[u8]) -> Result<(), Failure> {
-        let state = State::from_bytes(checkpoint).filter(|s| s.positions.len() == self.body.point_count());
-        self.state = state.ok_or_else(|| Failure::new("the checkpoint is not one of this cloth"))?;
+        let other = || Failure::new("the checkpoint is not one of this cloth");
+        let state = match &mut self.collider {
+            None => checkpoint,
+            Some(collider) => {
+                let (length, rest) = checkpoint.split_first_chunk::<8>().ok_or_else(other)?;
+                let length = u64::from_le_bytes(*length) as usize;
+                let (state, contact) = rest.split_at_checked(length).ok_or_else(other)?;
+                if !collider.collision.restore(contact) {
+                    return Err(other());
+                }
+                state
+            }
+        };
+        let state = State::from_bytes(state).filter(|s| s.positions.len() == self.body.point_count());
+        self.state = state.ok_or_else(other)?;
         Ok(())
     }
 
