@@ -15,6 +15,7 @@ pub(crate) const ALL: &[Demo] = &[
     Demo { name: "flag", text: include_str!("../demos/flag.toml") },
     Demo { name: "curtain", text: include_str!("../demos/curtain.toml") },
     Demo { name: "sheet", text: include_str!("../demos/sheet.toml") },
+    Demo { name: "box", text: include_str!("../demos/box.toml") },
 ];
 
 /// What `new` writes when it is told nothing else.

@@ -31,6 +31,7 @@ mod frames;
 mod material;
 mod mesh;
 mod problems;
+mod refine;
 mod select;
 mod skeleton;
 

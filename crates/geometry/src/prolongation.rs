@@ -57,12 +57,13 @@ impl Prolongation {
             let at: Vec3 = corners(t).iter().zip(weights).map(|(&c, w)| w * c).sum();
             (weights, at.distance_squared(p))
         };
-        let found: Option<Vec<(Vec<(u32, f64)>, f64)>> = fine
+        let found: Option<Vec<_>> = fine
             .par_iter()
             .map(|&p| {
                 let (t, _) = tree.nearest(p, f64::INFINITY, |t| place(p, t).1)?;
                 let (weights, squared) = place(p, t);
-                Some((triangles[t as usize].into_iter().zip(weights).collect(), squared.sqrt()))
+                let row: Vec<(u32, f64)> = triangles[t as usize].into_iter().zip(weights).collect();
+                Some((row, squared.sqrt()))
             })
             .collect();
         let (rows, distances): (Vec<_>, Vec<f64>) = found?.into_iter().unzip();

@@ -86,4 +86,57 @@ pub enum Error {
         /// All faces.
         faces: usize,
     },
+    /// A test function is zero everywhere on a mesh.
+    #[error("test function `{name}` is empty: nothing of it lies on the {mesh}")]
+    EmptyTest {
+        /// What it is called.
+        name: String,
+        /// The guide or the tracked mesh.
+        mesh: &'static str,
+    },
+    /// A test function says nothing that others do not say already.
+    #[error("test function `{name}` says nothing new: it is a sum of others{}", alike(with))]
+    DependentTest {
+        /// What it is called.
+        name: String,
+        /// Those that overlap it most.
+        with: Vec<String>,
+    },
+    /// More test functions than points to carry them.
+    #[error("{tests} test functions, but only {points} points are free to follow them")]
+    TooManyTests {
+        /// How many functions.
+        tests: usize,
+        /// How many points.
+        points: usize,
+    },
+    /// The triangles cannot be divided into so many connected regions.
+    #[error("{count} clusters of {triangles} triangles in {pieces} separate pieces are not possible")]
+    Clusters {
+        /// How many were asked for.
+        count: usize,
+        /// Connected pieces: each needs one at least.
+        pieces: usize,
+        /// Triangles: each cluster needs one at least.
+        triangles: usize,
+    },
+    /// The tracked mesh does not lie on its guide.
+    #[error(
+        "point {point} of the tracked mesh is {distance:.3} m from the guide, which is {size:.3} m large"
+    )]
+    NoCorrespondence {
+        /// The point that is farthest.
+        point: usize,
+        /// Its distance, in metres.
+        distance: f64,
+        /// The guide's size, in metres.
+        size: f64,
+    },
+    /// The linear solver failed.
+    #[error(transparent)]
+    Solver(#[from] linear::Error),
+}
+
+fn alike(with: &[String]) -> String {
+    if with.is_empty() { String::new() } else { format!(" (most like `{}`)", with.join("`, `")) }
 }

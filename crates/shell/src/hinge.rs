@@ -39,6 +39,11 @@ impl Hinge {
         Some(Self { rest_angle: Folded::new(points, &least).angle(), stiffness, least })
     }
 
+    /// The same hinge with another rest angle, `factor` times as stiff: what creases and changing rest shapes make of it.
+    pub(crate) fn reset(&self, rest_angle: f64, factor: f64) -> Self {
+        Self { rest_angle, stiffness: factor * self.stiffness, least: self.least }
+    }
+
     /// The signed angle θ between the two normals, in (−π, π].
     pub fn angle(&self, x: &[Vec3; 4]) -> f64 {
         Folded::new(x, &self.least).angle()

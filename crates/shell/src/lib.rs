@@ -35,10 +35,13 @@ mod hinge;
 mod inextensible;
 mod material;
 mod membrane;
+mod plasticity;
 mod plate;
+mod relief;
 #[cfg(test)]
 mod rolling;
 mod strain;
+pub mod tracks;
 mod wind;
 
 pub use air::{AIR_DENSITY, Air, AirCoefficients};
@@ -53,6 +56,8 @@ pub use inextensible::{
 };
 pub use material::{Material, Preset};
 pub use membrane::{Membrane, MembraneStiffness};
+pub use plasticity::{Creases, Plasticity};
 pub use plate::{Plate, PlateStiffness};
+pub use relief::{Pattern, Relief};
 pub use strain::{Strain, max_edge_strain, point_strain};
 pub use wind::{Wind, WindField};

@@ -30,6 +30,11 @@ pub struct Material {
     pub damping: f64,
     /// How hard air pushes: 0 vacuum, 1 real air.
     pub air_drag: f64,
+    /// Curvature, in 1/m, beyond which a fold stays as a crease; `None` springs back from any fold.
+    pub yield_curvature: Option<f64>,
+    /// How creases harden (above 0) or soften (below): the stiffness of a fold grows by the factor exp(hardening · excess
+    /// curvature), in m.
+    pub hardening: f64,
 }
 
 /// A named material.
@@ -53,7 +58,9 @@ impl Material {
     pub const DAMPING_REFERENCE_HZ: f64 = 5.0;
 
     /// The presets, lightest first.
-    pub const PRESETS: [Preset; 6] = [
+    pub const PRESETS: [Preset; 9] = [
+        Preset { name: "cellophane", description: "Thin and crisp: sharp crinkles that partly stay." },
+        Preset { name: "tin_foil", description: "Every fold stays: crumples and keeps its shape." },
         Preset {
             name: "silk",
             description: "Light and fluid: fine folds, floats in air, slides on the bias.",
@@ -61,6 +68,7 @@ impl Material {
         Preset { name: "paper", description: "Does not stretch; bends stiffly in one direction at a time." },
         Preset { name: "cotton", description: "A shirt or bed sheet: soft folds that hold a little." },
         Preset { name: "denim", description: "Heavy and stiff: few large folds, hardly moved by air." },
+        Preset { name: "vinyl", description: "A soft plastic sheet: smooth folds that die down at once." },
         Preset { name: "leather", description: "Thick and smooth: broad bends, no small wrinkles." },
         Preset { name: "rubber", description: "A one-millimetre sheet: stretches visibly and springs back." },
     ];
@@ -68,6 +76,9 @@ impl Material {
     /// The preset of that name.
     pub fn preset(name: &str) -> Result<Self, Error> {
         match name {
+            "cellophane" => Ok(Self::cellophane()),
+            "tin_foil" => Ok(Self::tin_foil()),
+            "vinyl" => Ok(Self::vinyl()),
             "silk" => Ok(Self::silk()),
             "paper" => Ok(Self::paper()),
             "cotton" => Ok(Self::cotton()),
@@ -97,6 +108,8 @@ impl Material {
             bend_weft: 2e-6,
             damping: 0.03,
             air_drag: 1.0,
+            yield_curvature: None,
+            hardening: 0.0,
         }
     }
 
@@ -113,6 +126,8 @@ impl Material {
             bend_weft: 7e-6,
             damping: 0.05,
             air_drag: 1.0,
+            yield_curvature: None,
+            hardening: 0.0,
         }
     }
 
@@ -129,6 +144,8 @@ impl Material {
             bend_weft: 7e-5,
             damping: 0.08,
             air_drag: 1.0,
+            yield_curvature: None,
+            hardening: 0.0,
         }
     }
 
@@ -145,6 +162,8 @@ impl Material {
             bend_weft: 4e-4,
             damping: 0.1,
             air_drag: 1.0,
+            yield_curvature: None,
+            hardening: 0.0,
         }
     }
 
@@ -161,6 +180,8 @@ impl Material {
             bend_weft: 1.6e-4,
             damping: 0.05,
             air_drag: 1.0,
+            yield_curvature: None,
+            hardening: 0.0,
         }
     }
 
@@ -177,6 +198,65 @@ impl Material {
             bend_weft: 2e-4,
             damping: 0.03,
             air_drag: 1.0,
+            yield_curvature: Some(250.0),
+            hardening: 0.0,
+        }
+    }
+
+    /// Plasticised PVC of 0.5 mm, E ≈ 10 MPa, much inner friction: Et/(1−ν²), Et³/(12(1−ν²)) with ν = 0.4.
+    fn vinyl() -> Self {
+        Self {
+            area_density: 0.65,
+            stretch_warp: 6000.0,
+            stretch_weft: 6000.0,
+            shear: 1800.0,
+            compression: 1.0,
+            poisson: 0.4,
+            bend_warp: 1.2e-4,
+            bend_weft: 1.2e-4,
+            damping: 0.5,
+            air_drag: 1.0,
+            yield_curvature: None,
+            hardening: 0.0,
+        }
+    }
+
+    /// Regenerated cellulose of 25 µm: E ≈ 3 GPa would give 75 kN/m; crinkles finer than any mesh take up a part of that
+    /// stretch. Bends at 3e9 · (25e-6)³/12 ≈ 4e-6 N·m.
+    fn cellophane() -> Self {
+        Self {
+            area_density: 0.036,
+            stretch_warp: 20_000.0,
+            stretch_weft: 20_000.0,
+            shear: 7000.0,
+            compression: 1.0,
+            poisson: 0.3,
+            bend_warp: 4e-6,
+            bend_weft: 4e-6,
+            damping: 0.05,
+            air_drag: 1.0,
+            yield_curvature: Some(120.0),
+            hardening: 0.002,
+        }
+    }
+
+    /// Household aluminium of 16 µm: bends at 69e9 · (16e-6)³/(12 · 0.89) ≈ 2.6e-5 N·m and yields at a curvature of
+    /// σ/(E t/2) = 30e6/(69e9 · 8e-6) ≈ 55/m. It would stretch at 1.1 MN/m; folds finer than any mesh take up most of
+    /// that.
+    fn tin_foil() -> Self {
+        Self {
+            area_density: 0.043,
+            stretch_warp: 40_000.0,
+            stretch_weft: 40_000.0,
+            shear: 15_000.0,
+            compression: 1.0,
+            poisson: 0.33,
+            bend_warp: 2.6e-5,
+            bend_weft: 2.6e-5,
+            damping: 0.1,
+            air_drag: 1.0,
+            yield_curvature: Some(15.0),
+            hardening: 0.005,
         }
     }
 
@@ -204,7 +284,11 @@ impl Material {
             check(field, value, within(value, 0.0, 1e6), "0 to 1e6 N·m")?;
         }
         check("damping", self.damping, within(self.damping, 0.0, 100.0), "0 to 100")?;
-        check("air_drag", self.air_drag, within(self.air_drag, 0.0, 1e4), "0 to 1e4")
+        check("air_drag", self.air_drag, within(self.air_drag, 0.0, 1e4), "0 to 1e4")?;
+        if let Some(curvature) = self.yield_curvature {
+            check("yield_curvature", curvature, within(curvature, 0.0, 1e9), "0 to 1e9 per metre")?;
+        }
+        check("hardening", self.hardening, within(self.hardening, -10.0, 10.0), "-10 to 10 m")
     }
 
     /// The stiffness of its triangles. Warp and weft are tied by k_cross = ν √(k_warp k_weft).
@@ -258,14 +342,14 @@ mod tests {
         let message = Material::preset("velvet").unwrap_err().to_string();
         assert_eq!(
             message,
-            "no material preset is called `velvet`; there are silk, paper, cotton, denim, leather, rubber"
+            "no material preset is called `velvet`; there are cellophane, tin_foil, silk, paper, cotton, denim, vinyl, leather, rubber"
         );
     }
 
     #[test]
     fn mass_and_stiffness_that_are_not_positive_are_refused_by_name() {
         type Set = fn(&mut Material, f64);
-        let fields: [(&str, Set, &[f64]); 9] = [
+        let fields: [(&str, Set, &[f64]); 11] = [
             ("area_density", |m, v| m.area_density = v, &[0.0, -1.0]),
             ("stretch_warp", |m, v| m.stretch_warp = v, &[0.0, -1.0]),
             ("stretch_weft", |m, v| m.stretch_weft = v, &[0.0, -1.0]),
@@ -275,6 +359,8 @@ mod tests {
             ("bend_weft", |m, v| m.bend_weft = v, &[-1e-9]),
             ("damping", |m, v| m.damping = v, &[-0.1]),
             ("air_drag", |m, v| m.air_drag = v, &[-0.1]),
+            ("yield_curvature", |m, v| m.yield_curvature = Some(v), &[-0.1]),
+            ("hardening", |m, v| m.hardening = v, &[-11.0]),
         ];
         for (name, set, bad) in fields {
             for &value in bad.iter().chain(&[f64::NAN, f64::INFINITY, f64::NEG_INFINITY]) {

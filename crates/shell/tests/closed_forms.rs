@@ -39,6 +39,8 @@ fn strip(cells: usize, gravity: f64) -> (Body, Vec<Vec3>) {
         bend_weft: BENDING,
         damping: 0.0,
         air_drag: 0.0,
+        yield_curvature: None,
+        hardening: 0.0,
     };
     let builder = ClothBuilder::new(&points, &triangles, &material).warp(Vec3::X).bending(Bending::Plates);
     let cloth = builder.build().unwrap();

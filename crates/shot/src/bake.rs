@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use clip::Clip;
 
 use crate::key::{Key, canonical};
-use crate::layer::{Figures, Target};
+use crate::layer::{Failure, Figures, Target};
 use crate::mistake::Mistakes;
 use crate::progress::Context;
 use crate::shot::{LayerEntry, Shot};
@@ -161,10 +161,12 @@ impl Shot {
         let mut layers = Vec::new();
         for (index, (planned, need)) in plan.iter().zip(needs).enumerate() {
             let target = Target { clip: clip.clone(), mesh: planned.mesh, folder: self.folder.clone() };
+            let carried = planned.entry.carried(&target).map_err(prepare_error(planned.entry))?;
             let folder = bakes.join(&planned.folder);
             let job = layer::Job {
                 entry: planned.entry,
                 target,
+                carried: carried.clone(),
                 key: planned.key,
                 folder,
                 need,
@@ -172,7 +174,7 @@ impl Shot {
                 of: plan.len(),
             };
             let (record, frames) = job.run(context)?;
-            clip = clip.with_frames(frames);
+            clip = carried.with_frames(frames);
             layers.push(record);
         }
         Ok(Bake {
@@ -190,9 +192,12 @@ impl Shot {
     /// The active layers with their meshes, keys and folders.
     fn plan(&self, clip: &Clip, input_key: Key) -> Result<Vec<Planned<'_>>, Error> {
         let mut below = input_key;
+        let mut clip = clip.clone();
         let mut plan = Vec::new();
         for entry in self.layers.iter().filter(|entry| entry.is_active()) {
-            let mesh = entry.target(clip, &self.folder).map_err(|_| Mistakes(self.check_with(clip)))?.mesh;
+            let target = entry.target(&clip, &self.folder).map_err(|_| Mistakes(self.check_with(&clip)))?;
+            let mesh = target.mesh;
+            clip = entry.carried(&target).map_err(prepare_error(entry))?;
             let key = layer_key(entry, mesh, below, &self.folder)?;
             let folder = format!("{}-{}", file_name(&entry.name), key.short());
             // the strength is no part of the layer's own key: its result is stored whole and mixed when it is read
@@ -211,6 +216,12 @@ struct Planned<'a> {
     mesh: usize,
     key: Key,
     folder: String,
+}
+
+/// The error of a layer that cannot begin.
+fn prepare_error(entry: &LayerEntry) -> impl FnOnce(Failure) -> Error + use<> {
+    let layer = entry.name.clone();
+    move |failure| Error::Prepare { layer, help: failure.remedy().map(str::to_owned), failure }
 }
 
 fn layer_key(entry: &LayerEntry, mesh: usize, below: Key, folder: &Path) -> Result<Key, Error> {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use clip::{Clip, Format};
 
-use crate::layer::Target;
+use crate::layer::{Failure, Target};
 use crate::mistake::{Mistake, Mistakes};
 use crate::shot::{LayerEntry, Shot};
 use crate::{Error, Reader, suggest};
@@ -52,16 +52,33 @@ impl Shot {
     /// The same for an input that is open already.
     pub(crate) fn check_with(&self, clip: &Clip) -> Vec<Mistake> {
         let mut mistakes = Vec::new();
+        let mut clip = clip.clone();
         for (index, entry) in self.layers.iter().enumerate().filter(|(_, entry)| entry.enabled) {
             let place = format!("layer[{index}]");
-            match entry.target(clip, &self.folder) {
-                Ok(target) => mistakes.extend(entry.layer.check(&target).into_iter().map(|remark| {
-                    let mistake = self.mistake(&format!("{place}.{}", remark.path), remark.message);
-                    match remark.help {
-                        Some(help) => mistake.with_help(help),
-                        None => mistake,
+            match entry.target(&clip, &self.folder) {
+                Ok(target) => {
+                    let remarks = entry.layer.check(&target);
+                    // what is wrong is known by now; layers above are judged by the mesh they would get
+                    if remarks.is_empty() && entry.is_active() {
+                        match entry.carried(&target) {
+                            Ok(carried) => clip = carried,
+                            Err(failure) => {
+                                let mistake = self.mistake(&place, failure.to_string());
+                                mistakes.push(match failure.remedy() {
+                                    Some(help) => mistake.with_help(help.to_owned()),
+                                    None => mistake,
+                                });
+                            }
+                        }
                     }
-                })),
+                    mistakes.extend(remarks.into_iter().map(|remark| {
+                        let mistake = self.mistake(&format!("{place}.{}", remark.path), remark.message);
+                        match remark.help {
+                            Some(help) => mistake.with_help(help),
+                            None => mistake,
+                        }
+                    }));
+                }
                 Err(NoTarget::NoMeshes) => {
                     mistakes.push(self.mistake(&place, "the input has no mesh for this layer to work on"));
                 }
@@ -148,6 +165,14 @@ impl LayerEntry {
             return Err(NoTarget::NoMeshes);
         }
         Ok(Target { clip: clip.clone(), mesh, folder: folder.to_owned() })
+    }
+
+    /// The clip that the layer's result is compared and mixed with: its input, on the mesh that it gives back.
+    pub(crate) fn carried(&self, target: &Target) -> Result<Clip, Failure> {
+        Ok(match self.layer.reshape(target)? {
+            Some(reshape) => reshape.carried(&target.clip, target.mesh),
+            None => target.clip.clone(),
+        })
     }
 }
 

@@ -5,7 +5,9 @@
 
 mod cloth;
 mod contact;
+mod fabric;
 mod smooth;
+mod tracks;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -15,9 +17,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::Reshape;
+
 pub use cloth::Cloth;
 pub use contact::{Collider, Contact, Faces, Form, Obstacle};
+pub use fabric::Fabric;
 pub use smooth::Smooth;
+pub use tracks::{Kind, Loosen, Pressed, Tests, Then, Tracks};
 
 /// A layer's settings, complete: every dial is in it, its seed included, so that equal values on equal inputs give
 /// equal bytes.
@@ -40,6 +46,11 @@ pub trait Layer: Send + Sync {
     /// Files beside the shot that the layer reads, relative to its folder. Their bytes are part of the layer's key.
     fn files(&self) -> Vec<PathBuf> {
         Vec::new()
+    }
+
+    /// Another mesh in the place of its own, where the layer gives one back: finer, or one that stands on it.
+    fn reshape(&self, _input: &Target) -> Result<Option<Reshape>, Failure> {
+        Ok(None)
     }
 
     /// All precomputation: after this, frames can be asked for.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-use clip::{Frame, Frames};
+use clip::{Clip, Frame, Frames};
 
 use super::LayerBake;
 use crate::layer::{Failure, Figures, FrameResult, Simulation, Target};
@@ -17,6 +17,8 @@ use crate::{Error, Key};
 pub(super) struct Job<'a> {
     pub(super) entry: &'a LayerEntry,
     pub(super) target: Target,
+    /// The input on the mesh that the layer gives back.
+    pub(super) carried: Clip,
     pub(super) key: Key,
     pub(super) folder: PathBuf,
     /// Frames `0..need` are wanted.
@@ -41,11 +43,7 @@ impl Job<'_> {
         if reused < self.need {
             let start = Instant::now();
             let mut simulation =
-                self.entry.layer.prepare(&self.target).map_err(|failure| Error::Prepare {
-                    layer: self.entry.name.clone(),
-                    help: failure.remedy().map(str::to_owned),
-                    failure,
-                })?;
+                self.entry.layer.prepare(&self.target).map_err(super::prepare_error(self.entry))?;
             prepare_seconds = start.elapsed().as_secs_f64();
             tracing::debug!(layer = self.entry.name, seconds = prepare_seconds, "prepared");
             let baked = self.fill(simulation.as_mut(), &store, &mut have, context);
@@ -53,7 +51,7 @@ impl Job<'_> {
             store.write_notes(&simulation.notes())?;
             baked?;
         }
-        let frames = StoredFrames::new(store.clone(), self.target.clip.frames().clone(), self.entry.strength);
+        let frames = StoredFrames::new(store.clone(), self.carried.frames().clone(), self.entry.strength);
         let (figures, warnings): (Vec<Figures>, Vec<Vec<String>>) =
             (0..self.need).map(|index| frames.figures(index)).unzip();
         let record = LayerBake {
@@ -85,7 +83,7 @@ impl Job<'_> {
         have: &mut [bool],
         context: &Context<'_>,
     ) -> Result<(), Error> {
-        let measure = Measure::new(self.target.mesh());
+        let measure = Measure::new(&self.carried.meshes[self.target.mesh]);
         let mut next = 0;
         while let Some(missing) = have.iter().position(|have| !have) {
             if let Some((done, state)) = store.checkpoint_in(next, missing) {
@@ -129,7 +127,7 @@ impl Job<'_> {
         mut result: FrameResult,
         measure: &Measure,
     ) -> Result<(), Error> {
-        let below = self.target.clip.frame(index)?;
+        let below = self.carried.frame(index)?;
         self.check(index, &result.frame, &below)?;
         let mesh = self.target.mesh;
         measure.add_to(&mut result.figures, &mut result.frame, &below, mesh);
@@ -152,8 +150,7 @@ impl Job<'_> {
             |points: &Vec<[f32; 3]>| points.iter().position(|p| p.iter().any(|x| !x.is_finite()));
         for (mesh, points) in frame.points.iter().enumerate() {
             if let Some(point) = not_finite(points) {
-                let mesh =
-                    self.target.clip.meshes.get(mesh).map(|mesh| mesh.name.clone()).unwrap_or_default();
+                let mesh = self.carried.meshes.get(mesh).map(|mesh| mesh.name.clone()).unwrap_or_default();
                 return Err(Error::NotFinite { layer: self.entry.name.clone(), frame: index, mesh, point });
             }
         }

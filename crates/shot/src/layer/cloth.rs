@@ -23,7 +23,7 @@ use super::{Collider, Contact, Failure, FrameResult, Layer, Remark, Settings, Si
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Cloth {
-    /// A fabric: silk, paper, cotton, denim, leather or rubber. Single values can be changed with the dials below.
+    /// A fabric: cellophane, tin_foil, silk, paper, cotton, denim, vinyl, leather or rubber. Single values can be changed with the dials below.
     pub material: String,
     /// Mass per area, in kg/m². Default: the material's.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -211,20 +211,26 @@ impl Cloth {
             bend_weft: self.bend_weft.unwrap_or(preset.bend_weft),
             damping: self.damping.unwrap_or(preset.damping),
             air_drag: self.air_drag.unwrap_or(preset.air_drag),
+            ..preset
         })
     }
 
     fn stepping(&self) -> dynamics::Settings {
-        dynamics::Settings {
-            integrator: match self.integrator {
-                Method::TrBdf2 => Integrator::TrBdf2,
-                Method::BackwardEuler => Integrator::BackwardEuler,
-                Method::LinearlyImplicit => Integrator::LinearlyImplicit { delta: 0.0 },
-            },
-            substeps: self.substeps.map_or(Substeps::Automatic, Substeps::Fixed),
-            tolerance: self.tolerance,
-            ..dynamics::Settings::default()
-        }
+        stepping(self.integrator, self.substeps, self.tolerance)
+    }
+}
+
+/// The engine's settings.
+pub(super) fn stepping(method: Method, substeps: Option<usize>, tolerance: f64) -> dynamics::Settings {
+    dynamics::Settings {
+        integrator: match method {
+            Method::TrBdf2 => Integrator::TrBdf2,
+            Method::BackwardEuler => Integrator::BackwardEuler,
+            Method::LinearlyImplicit => Integrator::LinearlyImplicit { delta: 0.0 },
+        },
+        substeps: substeps.map_or(Substeps::Automatic, Substeps::Fixed),
+        tolerance,
+        ..dynamics::Settings::default()
     }
 }
 
@@ -233,7 +239,7 @@ fn weights(selector: &Selector, input: &Target) -> Result<Vec<f32>, clip::Error>
 }
 
 /// The files that a selector reads its weights from.
-fn add_files(selector: &Selector, files: &mut Vec<PathBuf>) {
+pub(super) fn add_files(selector: &Selector, files: &mut Vec<PathBuf>) {
     match selector {
         Selector::File(path) => files.push(path.clone()),
         Selector::Any(selectors) => selectors.iter().for_each(|selector| add_files(selector, files)),
@@ -464,7 +470,7 @@ impl Simulation for Fabric {
 }
 
 /// Names the dial to turn.
-fn explain(error: dynamics::Error) -> Failure {
+pub(super) fn explain(error: dynamics::Error) -> Failure {
     let help = match &error {
         dynamics::Error::Diverged { .. } => {
             "the animation may jump, or the cloth be pulled apart: look at the input there, raise `substeps`, or lower the stretch stiffness"
@@ -475,12 +481,12 @@ fn explain(error: dynamics::Error) -> Failure {
     Failure::new(error).with_help(help)
 }
 
-fn to_vectors(points: &[[f32; 3]]) -> Vec<Vec3> {
+pub(super) fn to_vectors(points: &[[f32; 3]]) -> Vec<Vec3> {
     points.iter().map(|p| Vec3::from(p.map(f64::from))).collect()
 }
 
 /// Texture coordinates per corner of every point triangle, in the order of [`Mesh::point_triangles`].
-fn corner_uvs(mesh: &Mesh) -> Option<Vec<[Vec2; 3]>> {
+pub(super) fn corner_uvs(mesh: &Mesh) -> Option<Vec<[Vec2; 3]>> {
     if mesh.uvs.is_empty() {
         return None;
     }

@@ -33,9 +33,10 @@ pub(super) fn rows(
     let clips = [&bake.input, &bake.clip];
     let camera = Camera::framing_clips(&clips, view, aspect)?;
     let look = Look { ground: lowest(&clips)?.map_or(Ground::None, Ground::At), ..Look::default() };
-    let painter = Painter::new(&bake.clip);
-    let paint = |frame: &Frame, scalars: Option<&Scalars>| -> Result<Picture, Error> {
-        Ok(painter.picture(frame, &camera, &look, SIZE, scalars)?)
+    // a layer may give back another mesh than it got
+    let painters = clips.map(Painter::new);
+    let paint = |side: usize, frame: &Frame, scalars: Option<&Scalars>| -> Result<Picture, Error> {
+        Ok(painters[side].picture(frame, &camera, &look, SIZE, scalars)?)
     };
 
     let frames = spread(bake.clip.frame_count(), ROWS);
@@ -46,11 +47,11 @@ pub(super) fn rows(
     let strains = strains(bake, &shown);
     let mut rows = Vec::new();
     for (at, (&frame, (before, after))) in frames.iter().zip(&shown).enumerate() {
-        let mut pictures = vec![("input", paint(before, None)?.png()?)];
+        let mut pictures = vec![("input", paint(0, before, None)?.png()?)];
         if !bake.layers.is_empty() {
-            pictures.push(("result", paint(after, None)?.png()?));
+            pictures.push(("result", paint(1, after, None)?.png()?));
             pictures.extend(match strains.get(at) {
-                Some(strain) => Some(("strain", paint(after, Some(strain))?.png()?)),
+                Some(strain) => Some(("strain", paint(1, after, Some(strain))?.png()?)),
                 None => None,
             });
         }

@@ -1,0 +1,337 @@
+//! From test functions to constraint rows.
+
+use geometry::{Bounds, Mat3, Prolongation, Vec3, triangle_area};
+use linear::{Matrix, Pattern, Rows, Solver};
+use std::sync::Arc;
+
+use super::TestFunctions;
+use crate::Error;
+
+/// An undeformed surface: what integrals are taken over.
+#[derive(Clone, Copy, Debug)]
+pub struct Surface<'a> {
+    /// Undeformed points.
+    pub rest: &'a [Vec3],
+    /// Triangles over them.
+    pub triangles: &'a [[u32; 3]],
+}
+
+/// The constraints C̄ q̄ = C q: weighted averages of guide points equal those of tracked points.
+///
+/// C = S·𝓜 with Sᵢⱼ = φᵢ(xⱼ) and 𝓜 the consistent surface mass matrix (a triangle of area A couples its corners with A/12,
+/// and each with itself with A/6); each row of C is rescaled so that it sums to the sum of the same row of C̄, so that a
+/// common rigid motion changes nothing. tracks eqs. 5 – 8. Differs: both rows are divided by ∫|φ̄ᵢ|, so that a value is a mean
+/// position in metres and a multiplier a force in newtons.
+#[derive(Clone, Debug)]
+pub struct Averages {
+    /// C̄, over the guide's points.
+    pub guide: Rows,
+    /// C, over the tracked mesh's points.
+    pub tracked: Rows,
+    names: Vec<String>,
+}
+
+impl Averages {
+    /// Integrates the functions over both surfaces and checks that every one of them can be told apart from the others on
+    /// the tracked mesh.
+    ///
+    /// `free` says which tracked points may move; the others carry no constraint.
+    pub fn new(
+        functions: &TestFunctions,
+        guide: Surface<'_>,
+        tracked: Surface<'_>,
+        free: &[bool],
+    ) -> Result<Self, Error> {
+        let (mut guide_rows, mut tracked_rows) = (Vec::new(), Vec::new());
+        let (coarse, fine) = (Mass::new(guide), Mass::new(tracked));
+        for i in 0..functions.len() {
+            let name = || functions.names()[i].clone();
+            let mut over_guide = coarse.times(functions.on_guide(i));
+            let mut over_tracked = fine.times(functions.on_tracked(i));
+            let size = |row: &[(u32, f64)]| row.iter().map(|e| e.1.abs()).sum::<f64>();
+            let sum = |row: &[(u32, f64)]| row.iter().map(|e| e.1).sum::<f64>();
+            let (guide_size, tracked_size) = (size(&over_guide), size(&over_tracked));
+            if guide_size <= 1e-12 * coarse.area || !guide_size.is_finite() {
+                return Err(Error::EmptyTest { name: name(), mesh: "guide" });
+            }
+            if tracked_size <= 1e-12 * fine.area || !tracked_size.is_finite() {
+                return Err(Error::EmptyTest { name: name(), mesh: "tracked mesh" });
+            }
+            let (guide_sum, tracked_sum) = (sum(&over_guide), sum(&over_tracked));
+            over_guide.iter_mut().for_each(|entry| entry.1 /= guide_size);
+            let wanted = guide_sum / guide_size;
+            // functions about zero (harmonics) cannot be scaled to a sum: they are lifted to it
+            if wanted.abs() > 1e-3 && tracked_sum.abs() > 1e-3 * tracked_size {
+                over_tracked.iter_mut().for_each(|entry| entry.1 *= wanted / tracked_sum);
+            } else {
+                over_tracked.iter_mut().for_each(|entry| entry.1 /= tracked_size);
+                let lift = (wanted - sum(&over_tracked)) / fine.area;
+                over_tracked.extend(fine.ones.iter().map(|&(point, area)| (point, lift * area)));
+            }
+            guide_rows.push(over_guide);
+            tracked_rows.push(over_tracked);
+        }
+        let guide = Rows::new(guide.rest.len(), guide_rows);
+        let tracked_rows = Rows::new(tracked.rest.len(), tracked_rows);
+        let averages = Self { guide, tracked: tracked_rows, names: functions.names().to_vec() };
+        averages.check(free)?;
+        Ok(averages)
+    }
+
+    /// Functions on the tracked mesh alone: the guide's averages are those of the guide seen on it, C̄ = C P. For functions
+    /// that are finer or smoother than the guide. *upsample* §4: T p_f = T B p_c.
+    pub fn through(
+        names: Vec<String>,
+        functions: &[Vec<f64>],
+        tracked: Surface<'_>,
+        correspondence: &Prolongation,
+        free: &[bool],
+    ) -> Result<Self, Error> {
+        let mass = Mass::new(tracked);
+        let (mut guide_rows, mut tracked_rows) = (Vec::new(), Vec::new());
+        for (values, name) in functions.iter().zip(&names) {
+            let entries: Vec<(u32, f64)> = (0_u32..).zip(values.iter().copied()).collect();
+            let mut row = mass.times(&entries);
+            let size = row.iter().map(|entry| entry.1.abs()).sum::<f64>();
+            if size <= 1e-12 * mass.area || !size.is_finite() {
+                return Err(Error::EmptyTest { name: name.clone(), mesh: "tracked mesh" });
+            }
+            row.iter_mut().for_each(|entry| entry.1 /= size);
+            let seen = |&(fine, weight): &(u32, f64)| {
+                correspondence.row(fine as usize).map(move |(coarse, w)| (coarse, weight * w))
+            };
+            guide_rows.push(row.iter().flat_map(seen).collect());
+            tracked_rows.push(row);
+        }
+        let guide = Rows::new(correspondence.coarse_count(), guide_rows);
+        let tracked = Rows::new(tracked.rest.len(), tracked_rows);
+        let averages = Self { guide, tracked, names };
+        averages.check(free)?;
+        Ok(averages)
+    }
+
+    /// How many constraints (of three coordinates each).
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// True without constraints.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// What each is called.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// How far tracked averages are from the guide's, the largest, in metres.
+    pub fn residual(&self, guide: &[Vec3], tracked: &[Vec3]) -> f64 {
+        let gaps = self.guide.multiply(guide).into_iter().zip(self.tracked.multiply(tracked));
+        gaps.map(|(want, have)| want.distance(have)).fold(0.0, f64::max)
+    }
+
+    /// These and then those of another set. Whether they are independent of each other is not asked: rows that are
+    /// compliant may say the same thing twice.
+    #[must_use]
+    pub fn and(&self, other: &Self) -> Self {
+        let joined = |a: &Rows, b: &Rows| {
+            let rows = [a, b].into_iter().flat_map(|rows| (0..rows.len()).map(|r| rows.row(r).collect()));
+            Rows::new(a.count(), rows)
+        };
+        Self {
+            guide: joined(&self.guide, &other.guide),
+            tracked: joined(&self.tracked, &other.tracked),
+            names: self.names.iter().chain(&other.names).cloned().collect(),
+        }
+    }
+
+    /// Whether the rows are linearly independent on the free points: the saddle-point matrix with unit masses is factorised
+    /// and a vanishing pivot names the row.
+    fn check(&self, free: &[bool]) -> Result<(), Error> {
+        let movable = free.iter().filter(|free| **free).count();
+        if self.len() > movable {
+            return Err(Error::TooManyTests { tests: self.len(), points: movable });
+        }
+        for (r, name) in self.names.iter().enumerate() {
+            if !self.tracked.row(r).any(|(point, weight)| free[point as usize] && weight != 0.0) {
+                return Err(Error::EmptyTest { name: name.clone(), mesh: "free part of the tracked mesh" });
+            }
+        }
+        let count = free.len();
+        let pattern = Arc::new(Pattern::from_stencils(count, std::iter::empty::<&[u32]>()));
+        let mut units = Matrix::new(pattern.clone());
+        for point in 0..count as u32 {
+            units.add(point, point, Mat3::IDENTITY);
+        }
+        let known: Vec<bool> = free.iter().map(|free| !free).collect();
+        let settings = linear::Settings { method: linear::Method::Direct };
+        let factorized = Solver::new(&pattern, &known, &self.tracked, settings)
+            .and_then(|mut solver| solver.factorize(&units, &self.tracked));
+        match factorized {
+            Ok(()) => Ok(()),
+            Err(linear::Error::SingularRow { row }) => Err(self.dependent(row, free)),
+            Err(other) => Err(Error::Solver(other)),
+        }
+    }
+
+    /// The error for a row that says nothing new, with those that overlap it most.
+    fn dependent(&self, row: usize, free: &[bool]) -> Error {
+        let mut values = vec![0.0; free.len()];
+        self.tracked.row(row).for_each(|(point, weight)| values[point as usize] = weight);
+        let overlap = |r: usize| -> f64 {
+            let (mut both, mut own) = (0.0, 0.0);
+            for (point, weight) in self.tracked.row(r) {
+                both += values[point as usize] * weight;
+                own += weight * weight;
+            }
+            both.abs() / own.sqrt()
+        };
+        let mut others: Vec<(usize, f64)> =
+            (0..self.len()).filter(|&r| r != row).map(|r| (r, overlap(r))).filter(|o| o.1 > 0.0).collect();
+        others.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        let with = others.iter().take(3).map(|&(r, _)| self.names[r].clone()).collect();
+        Error::DependentTest { name: self.names[row].clone(), with }
+    }
+}
+
+/// The consistent mass matrix of a surface, triangle by triangle around each point.
+struct Mass {
+    /// Triangles around each point: corners and area.
+    around: Vec<Vec<([u32; 3], f64)>>,
+    area: f64,
+    /// 𝓜 1: a third of the area around each point.
+    ones: Vec<(u32, f64)>,
+}
+
+impl Mass {
+    fn new(surface: Surface<'_>) -> Self {
+        let mut around = vec![Vec::new(); surface.rest.len()];
+        let mut lumped = vec![0.0; surface.rest.len()];
+        let mut total = 0.0;
+        for t in surface.triangles {
+            let [a, b, c] = t.map(|v| surface.rest[v as usize]);
+            let area = triangle_area(a, b, c);
+            total += area;
+            for &v in t {
+                around[v as usize].push((*t, area));
+                lumped[v as usize] += area / 3.0;
+            }
+        }
+        let ones = (0_u32..).zip(lumped).filter(|(_, area)| *area > 0.0).collect();
+        // a surface without area has no test functions; any positive number lets the checks say so
+        Self { around, area: if total > 0.0 { total } else { f64::MIN_POSITIVE }, ones }
+    }
+
+    /// 𝓜 φ.
+    fn times(&self, function: &[(u32, f64)]) -> Vec<(u32, f64)> {
+        let mut row = Vec::new();
+        for &(point, value) in function {
+            for (corners, area) in &self.around[point as usize] {
+                for &corner in corners {
+                    let share = if corner == point { 6.0 } else { 12.0 };
+                    row.push((corner, value * area / share));
+                }
+            }
+        }
+        row.sort_by_key(|entry| entry.0);
+        row.chunk_by(|a, b| a.0 == b.0).map(|run| (run[0].0, run.iter().map(|e| e.1).sum())).collect()
+    }
+}
+
+/// Checks that a tracked mesh lies on its guide: no point farther from it than `share` of the guide's size.
+pub fn check_correspondence(distances: &[f64], guide: &[Vec3], share: f64) -> Result<(), Error> {
+    let size = Bounds::of(guide.iter().copied()).diagonal();
+    match distances.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1)) {
+        Some((point, &distance)) if distance > share * size => {
+            Err(Error::NoCorrespondence { point, distance, size })
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use geometry::{Scheme, subdivide_times};
+
+    /// A bent strip of two triangles and its subdivision.
+    fn strip(levels: usize, scheme: Scheme) -> (Vec<Vec3>, Vec<[u32; 3]>, geometry::Subdivision) {
+        let rest = vec![Vec3::ZERO, Vec3::X, Vec3::new(0.0, 1.3, 0.2), Vec3::new(1.1, 1.0, 0.0)];
+        let triangles = vec![[0, 1, 2], [2, 1, 3]];
+        let fine = subdivide_times(4, &triangles, scheme, levels);
+        (rest, triangles, fine)
+    }
+
+    fn averages(scheme: Scheme) -> (Averages, Vec<Vec3>, geometry::Subdivision) {
+        let (rest, triangles, fine) = strip(3, scheme);
+        let fine_rest = fine.prolongation.vectors(&rest);
+        let functions = TestFunctions::hats(&fine.prolongation);
+        let guide = Surface { rest: &rest, triangles: &triangles };
+        let tracked = Surface { rest: &fine_rest, triangles: &fine.triangles };
+        let free = vec![true; fine_rest.len()];
+        (Averages::new(&functions, guide, tracked, &free).unwrap(), rest, fine)
+    }
+
+    #[test]
+    fn linear_subdivision_of_any_guide_pose_satisfies_the_constraints_exactly() {
+        // the integral of a product of linear functions is exact on the finer mesh
+        let (averages, rest, fine) = averages(Scheme::Linear);
+        let pose: Vec<Vec3> =
+            rest.iter().enumerate().map(|(i, p)| *p * 1.7 + Vec3::splat((i * i) as f64)).collect();
+        assert!(averages.residual(&pose, &fine.prolongation.vectors(&pose)) < 1e-14);
+        for r in 0..4 {
+            assert!((averages.guide.row(r).map(|e| e.1).sum::<f64>() - 1.0).abs() < 1e-14, "a mean");
+        }
+    }
+
+    #[test]
+    fn rows_keep_their_sums_so_that_translation_changes_nothing() {
+        let (averages, rest, fine) = averages(Scheme::Loop);
+        let tracked = fine.prolongation.vectors(&rest);
+        let shift = Vec3::new(3.0, -7.0, 11.0);
+        let gaps = |guide: &[Vec3], tracked: &[Vec3]| -> Vec<Vec3> {
+            let pairs = averages.guide.multiply(guide).into_iter().zip(averages.tracked.multiply(tracked));
+            pairs.map(|(a, b)| a - b).collect()
+        };
+        let moved = |points: &[Vec3]| points.iter().map(|p| *p + shift).collect::<Vec<_>>();
+        for (here, there) in gaps(&rest, &tracked).into_iter().zip(gaps(&moved(&rest), &moved(&tracked))) {
+            assert!((here - there).length() < 1e-13);
+        }
+    }
+
+    #[test]
+    fn empty_dependent_and_too_many_functions_are_named() {
+        let (rest, triangles, fine) = strip(1, Scheme::Linear);
+        let fine_rest = fine.prolongation.vectors(&rest);
+        let count = fine_rest.len();
+        let guide = Surface { rest: &rest, triangles: &triangles };
+        let tracked = Surface { rest: &fine_rest, triangles: &fine.triangles };
+        let build = |functions: &TestFunctions, free: &[bool]| Averages::new(functions, guide, tracked, free);
+        let all = vec![true; count];
+        let hats = TestFunctions::hats(&fine.prolongation);
+
+        let mut empty = hats.clone();
+        empty.push("sleeve", &[0.0; 4], &vec![1.0; count]);
+        let error = build(&empty, &all).unwrap_err();
+        assert_eq!(error, Error::EmptyTest { name: "sleeve".into(), mesh: "guide" });
+
+        let mut whole = hats.clone();
+        whole.push("whole", &[1.0; 4], &vec![1.0; count]);
+        assert!(
+            matches!(build(&whole, &all).unwrap_err(), Error::DependentTest { with, .. } if with.len() == 3)
+        );
+
+        let mut many = TestFunctions::new();
+        (0..count + 1).for_each(|_| many = many.clone().and(hats.clone()));
+        assert_eq!(
+            build(&many, &all).unwrap_err(),
+            Error::TooManyTests { tests: 4 * (count + 1), points: count }
+        );
+
+        let mut held = all.clone();
+        held[..4].fill(false);
+        (4..count).for_each(|v| held[v] = v == 4);
+        assert!(matches!(build(&hats, &held).unwrap_err(), Error::TooManyTests { tests: 4, points: 1 }));
+    }
+}

@@ -1,0 +1,352 @@
+//! A shell that follows: body, constraints and state, stepped from guide frame to guide frame.
+
+use dynamics::{
+    Body, Effort, Elements, Error, Filter, Forces, Guide, Moment, Settings, Span, State, Stepper, Still,
+};
+use geometry::{Bounds, Prolongation, Vec3};
+use linear::Rows;
+
+use super::{Averages, Hold, linear_between};
+use crate::{Cloth, Creases, Membrane, Plasticity};
+
+/// What a tracked shell is made of.
+pub struct Setup<'a> {
+    /// Undeformed points of the tracked mesh.
+    pub rest: &'a [Vec3],
+    /// Its elements.
+    pub cloth: Cloth,
+    /// Rayleigh's β of its internal friction, in seconds.
+    pub friction: f64,
+    /// The constraints; `None` lets it move freely.
+    pub averages: Option<Averages>,
+    /// How hard each constraint is held, over time.
+    pub hold: Hold,
+    /// From the guide's points to those of the tracked mesh.
+    pub correspondence: Prolongation,
+    /// Points that follow the guide exactly.
+    pub known: Vec<bool>,
+    /// In m/s².
+    pub gravity: Vec3,
+    /// How steps are taken.
+    pub stepping: Settings,
+    /// Folds that stay, if they do.
+    pub plasticity: Option<Plasticity>,
+    /// Rest shapes that change over time, if they do.
+    pub reshaping: Option<Reshaping>,
+}
+
+/// Rest shapes over time, blended with weights.
+pub struct Reshaping {
+    /// Undeformed points of each shape.
+    pub shapes: Vec<Vec<Vec3>>,
+    /// Keys `[seconds, weight]` of each shape, ascending in time, linear between them. What is missing to a sum of one is
+    /// the shape that the cloth was made with.
+    pub keys: Vec<Vec<[f64; 2]>>,
+    /// Makes the elements anew from blended points; triangles and material as before.
+    pub remake: Remake,
+}
+
+/// Makes the elements of a cloth from undeformed points. Where it cannot, the shape stays as it was.
+pub type Remake = Box<dyn Fn(&[Vec3]) -> Option<Cloth> + Send + Sync>;
+
+/// A shell that tracks a guide.
+pub struct Tracked {
+    /// Where it is.
+    pub state: State,
+    body: Body,
+    stepper: Stepper,
+    averages: Option<Averages>,
+    hold: Hold,
+    correspondence: Prolongation,
+    membranes: Vec<([u32; 3], Membrane)>,
+    size: f64,
+    rest: Vec<Vec3>,
+    creases: Creases,
+    is_plastic: bool,
+    reshaping: Option<Reshaping>,
+    /// The weights of the rest shape that the body has now; empty before anything is known.
+    shaped: Vec<f64>,
+}
+
+/// Where [`Tracked`] keeps its energies in the body.
+const MEMBRANES: usize = 0;
+const HINGES: usize = 1;
+/// How often folds are looked at and rest shapes renewed, per second: often enough that no frame rate shows.
+const TICKS_HZ: f64 = 96.0;
+
+impl Tracked {
+    /// Builds the body and does all symbolic work. The state is the rest shape until [`Tracked::begin`].
+    pub fn new(setup: Setup<'_>) -> Result<Self, Error> {
+        let Setup { rest, cloth, friction, averages, hold, correspondence, known, gravity, .. } = setup;
+        let Setup { stepping, plasticity, reshaping, .. } = setup;
+        let count = rest.len();
+        let creases = Creases::new(&cloth, rest, plasticity, HINGES);
+        let rows = averages.as_ref().map_or_else(|| Rows::none(count), |averages| averages.tracked.clone());
+        let body = Body::builder(cloth.masses)
+            .energy(Elements::new(cloth.membranes.iter().copied()).damped(friction))
+            .energy(Elements::new(cloth.hinges).damped(friction))
+            .energy(Elements::new(cloth.plates).damped(friction))
+            .force(Forces(Elements::new(cloth.air)))
+            .known(known)
+            .averages(rows)
+            .gravity(gravity)
+            .build()?;
+        let stepper = Stepper::new(&body, rest, stepping)?;
+        Ok(Self {
+            state: State::at_rest(rest.to_vec()),
+            body,
+            stepper,
+            averages,
+            hold,
+            correspondence,
+            membranes: cloth.membranes,
+            size: Bounds::of(rest.iter().copied()).diagonal(),
+            rest: rest.to_vec(),
+            creases,
+            is_plastic: plasticity.is_some(),
+            reshaping,
+            shaped: Vec::new(),
+        })
+    }
+
+    /// Puts the shell at rest where the guide is: prolonged, then moved as little as possible (in the sense of kinetic
+    /// energy) to where all constraints hold.
+    pub fn begin(&mut self, guide: &[Vec3]) -> Result<(), Error> {
+        let start = self.correspondence.vectors(guide);
+        self.state = State::at_rest(start.clone());
+        self.renew();
+        let Some(averages) = &self.averages else { return Ok(()) };
+        let still = Halt { points: Still::new(start.clone()), averages: averages.guide.multiply(guide) };
+        let masses: Vec<f64> = self.body.masses().to_vec();
+        let bare = Body::builder(masses)
+            .known(self.body.known().to_vec())
+            .averages(averages.tracked.clone())
+            .build()?;
+        Stepper::new(&bare, &start, Settings::default())?.settle(&bare, &mut self.state, &still)?;
+        Ok(())
+    }
+
+    /// Advances by `seconds` with the guide held still at the pose `guide`; time does not count.
+    pub fn settle(
+        &mut self,
+        guide: &[Vec3],
+        seconds: f64,
+        filters: &mut [&mut dyn Filter],
+    ) -> Result<Effort, Error> {
+        let points = Still::new(self.correspondence.vectors(guide));
+        let averages = self.averages.as_ref().map(|a| a.guide.multiply(guide)).unwrap_or_default();
+        let time = self.state.time;
+        let effort = self.stepper.advance(
+            &self.body,
+            &mut self.state,
+            &Halt { points, averages },
+            seconds,
+            filters,
+        )?;
+        self.state.time = time;
+        Ok(effort)
+    }
+
+    /// Advances over a part of a guide's span.
+    pub fn advance(
+        &mut self,
+        span: &GuideSpan,
+        seconds: f64,
+        filters: &mut [&mut dyn Filter],
+    ) -> Result<Effort, Error> {
+        let changes = self.is_plastic || self.reshaping.is_some();
+        let ticks = if changes { (seconds * TICKS_HZ).ceil().max(1.0) as usize } else { 1 };
+        let mut effort = Effort::default();
+        for _ in 0..ticks {
+            self.renew();
+            let guide = Held { span, hold: &self.hold };
+            let more =
+                self.stepper.advance(&self.body, &mut self.state, &guide, seconds / ticks as f64, filters)?;
+            effort.steps += more.steps;
+            effort.rejected += more.rejected;
+            effort.iterations += more.iterations;
+            effort.factorizations += more.factorizations;
+            effort.linear_iterations += more.linear_iterations;
+            if self.is_plastic {
+                self.creases.yield_to(&mut self.body, &self.state.positions);
+            }
+        }
+        Ok(effort)
+    }
+
+    /// Gives the body the rest shape of the moment.
+    fn renew(&mut self) {
+        let Some(reshaping) = &self.reshaping else { return };
+        let weights: Vec<f64> =
+            reshaping.keys.iter().map(|keys| linear_between(keys, self.state.time)).collect();
+        if weights == self.shaped {
+            return;
+        }
+        let blended = |i: usize| {
+            let shapes = weights.iter().zip(&reshaping.shapes);
+            self.rest[i] + shapes.map(|(w, shape)| *w * (shape[i] - self.rest[i])).sum::<Vec3>()
+        };
+        let points: Vec<Vec3> = (0..self.rest.len()).map(blended).collect();
+        let Some(cloth) = (reshaping.remake)(&points) else { return };
+        self.shaped = weights;
+        let fresh = Elements::new(cloth.membranes.iter().copied());
+        let mut fresh = fresh.iter().map(|(_, membrane)| *membrane);
+        if let Some(membranes) = self.body.energy_mut::<Elements<Membrane, 3>>(MEMBRANES)
+            && membranes.len() == fresh.len()
+        {
+            membranes.for_each_mut(|_, membrane| *membrane = fresh.next().unwrap_or(*membrane));
+            self.creases.reshape(&mut self.body, &cloth);
+            self.membranes = cloth.membranes;
+        }
+    }
+
+    /// The exact bits of state and creases, for a checkpoint.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let creases: Vec<u8> = match self.is_plastic {
+            true => self.creases.state().flatten().flat_map(f64::to_le_bytes).collect(),
+            false => Vec::new(),
+        };
+        let length = (creases.len() as u64).to_le_bytes();
+        [&length[..], &creases, &self.state.to_bytes()].concat()
+    }
+
+    /// The reverse of [`Tracked::to_bytes`]; false when the bytes are not those of this shell.
+    pub fn restore(&mut self, bytes: &[u8]) -> bool {
+        let Some((length, rest)) = bytes.split_first_chunk() else { return false };
+        let length = u64::from_le_bytes(*length) as usize;
+        let Some((creases, state)) = rest.split_at_checked(length) else { return false };
+        let (words, []) = creases.as_chunks::<8>() else { return false };
+        let numbers: Vec<f64> = words.iter().map(|word| f64::from_le_bytes(*word)).collect();
+        let (pairs, []) = numbers.as_chunks::<2>() else { return false };
+        let Some(state) = State::from_bytes(state) else { return false };
+        if state.positions.len() != self.rest.len() || pairs.is_empty() == self.is_plastic {
+            return false;
+        }
+        if self.is_plastic && !self.creases.restore(&mut self.body, pairs) {
+            return false;
+        }
+        self.state = state;
+        self.shaped.clear();
+        true
+    }
+
+    /// How far folds have creased, the largest, in 1/m.
+    pub fn deepest_crease(&self) -> f64 {
+        self.creases.deepest()
+    }
+
+    /// The guide's way from one frame to the next; `frames` are the one before, the two, and the one after.
+    pub fn span(&self, start: f64, duration: f64, frames: [&[Vec3]; 4]) -> GuideSpan {
+        let hermite = |ends: [Vec<Vec3>; 4]| {
+            let [before, here, next, after] = ends;
+            let velocity = |a: &[Vec3], b: &[Vec3]| -> Vec<Vec3> {
+                a.iter().zip(b).map(|(a, b)| (*b - *a) / (2.0 * duration)).collect()
+            };
+            let velocities = [velocity(&before, &next), velocity(&here, &after)];
+            Span { start, duration, positions: [here, next], velocities }
+        };
+        GuideSpan {
+            points: hermite(frames.map(|frame| self.correspondence.vectors(frame))),
+            averages: hermite(frames.map(|frame| {
+                self.averages.as_ref().map(|averages| averages.guide.multiply(frame)).unwrap_or_default()
+            })),
+        }
+    }
+
+    /// Carries the shell along a rigid motion x ↦ R (x − from) + to of its guide, velocities included: for guides that
+    /// jump from one place to another.
+    pub fn carry(&mut self, rotation: geometry::Mat3, from: Vec3, to: Vec3) {
+        self.state.positions.iter_mut().for_each(|x| *x = rotation * (*x - from) + to);
+        self.state.velocities.iter_mut().for_each(|v| *v = rotation * *v);
+        self.state.accelerations.iter_mut().for_each(|a| *a = rotation * *a);
+    }
+
+    /// The body: masses, known points.
+    pub fn body(&self) -> &Body {
+        &self.body
+    }
+
+    /// The constraints.
+    pub fn averages(&self) -> Option<&Averages> {
+        self.averages.as_ref()
+    }
+
+    /// Its triangles at rest.
+    pub fn membranes(&self) -> &[([u32; 3], Membrane)] {
+        &self.membranes
+    }
+
+    /// The linear solver's choice and size.
+    pub fn solver_info(&self) -> linear::Info {
+        self.stepper.solver_info()
+    }
+
+    /// How far hard averages are from those of the guide, as a fraction of the mesh's size.
+    pub fn residual(&self, guide: &[Vec3]) -> f64 {
+        let Some(averages) = &self.averages else { return 0.0 };
+        let gaps = averages.guide.multiply(guide).into_iter();
+        let gaps = gaps.zip(averages.tracked.multiply(&self.state.positions)).enumerate();
+        gaps.filter(|(row, _)| self.hold.is_hard(*row, self.state.time))
+            .map(|(_, (want, have))| want.distance(have) / self.size)
+            .fold(0.0, f64::max)
+    }
+
+    /// How far each average is from the guide's, in metres, with its name.
+    pub fn gaps(&self, guide: &[Vec3]) -> Vec<(&str, f64)> {
+        let Some(averages) = &self.averages else { return Vec::new() };
+        let gaps = averages.guide.multiply(guide).into_iter();
+        let gaps = gaps.zip(averages.tracked.multiply(&self.state.positions));
+        averages.names().iter().map(String::as_str).zip(gaps.map(|(a, b)| a.distance(b))).collect()
+    }
+
+    /// Energies of the moment, in joules: kinetic, elastic.
+    pub fn energies(&self) -> [f64; 2] {
+        let State { positions: x, velocities: v, time, .. } = &self.state;
+        let moment = Moment { time: *time, guide_positions: x, guide_velocities: v };
+        [self.body.kinetic_energy(v), self.body.elastic_energy(&moment, x)]
+    }
+}
+
+/// A guide between two frames: its points seen on the tracked mesh, and its averages.
+#[derive(Clone, Debug)]
+pub struct GuideSpan {
+    points: Span,
+    averages: Span,
+}
+
+/// A span with the strength of its hold.
+struct Held<'a> {
+    span: &'a GuideSpan,
+    hold: &'a Hold,
+}
+
+impl Guide for Held<'_> {
+    fn sample(&self, time: f64, positions: &mut [Vec3], velocities: &mut [Vec3]) {
+        self.span.points.sample(time, positions, velocities);
+    }
+
+    fn averages(&self, time: f64, values: &mut [Vec3]) {
+        let mut speeds = vec![Vec3::ZERO; values.len()];
+        self.span.averages.sample(time, values, &mut speeds);
+    }
+
+    fn rows(&self, time: f64, rows: &mut Rows) {
+        self.hold.set(time, rows.compliance_mut());
+    }
+}
+
+/// A guide that stands still.
+struct Halt {
+    points: Still,
+    averages: Vec<Vec3>,
+}
+
+impl Guide for Halt {
+    fn sample(&self, time: f64, positions: &mut [Vec3], velocities: &mut [Vec3]) {
+        self.points.sample(time, positions, velocities);
+    }
+
+    fn averages(&self, _: f64, values: &mut [Vec3]) {
+        values.copy_from_slice(&self.averages);
+    }
+}
