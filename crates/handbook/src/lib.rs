@@ -27,4 +27,5 @@ pages! {
     Smoke: "docs/smoke.md",
     LayerCloth: "docs/layers/cloth.md",
     LayerSmooth: "docs/layers/smooth.md",
+    LayerTracks: "docs/layers/tracks.md",
 }

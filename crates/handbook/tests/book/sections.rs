@@ -59,7 +59,8 @@ impl Seen {
         let schema = shot::schema();
         let kinds: Vec<&str> = shot::Registry::standard().kinds().iter().map(|kind| kind.name).collect();
         let tables = ["input", "output", "output.film", "layer", "wind", "box", "sphere", "height"];
-        for table in tables.iter().copied().chain(kinds) {
+        let of_tracks = ["fabric", "tests", "tests.regions", "then", "loosen", "relief", "relief.shape"];
+        for table in tables.into_iter().chain(of_tracks).chain(kinds) {
             let properties = properties(&schema, table);
             let mut expected: Vec<&String> = properties.as_object().unwrap().keys().collect();
             let mut found: Vec<&String> = self.0.get(table).into_iter().flatten().collect();
@@ -90,6 +91,13 @@ fn properties(schema: &Value, table: &str) -> Value {
         "box" => definition("BoxRegion"),
         "sphere" => definition("SphereRegion"),
         "height" => definition("HeightRegion"),
+        "fabric" => definition("Fabric"),
+        "tests" => definition("Tests"),
+        "tests.regions" => definition("Region"),
+        "then" => definition("Then"),
+        "loosen" => definition("Loosen"),
+        "relief" => definition("Pressed"),
+        "relief.shape" => definition("Relief"),
         "layer" => {
             let mut keys: Value = only(&layers[0], true);
             keys["kind"]["description"] = "Which layer this is; see the table above.".into();
@@ -108,7 +116,7 @@ fn materials() -> String {
     let words =
         presets.iter().map(|(preset, _)| vec![format!("`{}`", preset.name), preset.description.to_owned()]);
     type Dial = (&'static str, &'static str, fn(&Material) -> f64);
-    let dials: [Dial; 9] = [
+    let dials: [Dial; 11] = [
         ("area_density", "kg/m²", |m| m.area_density),
         ("stretch_warp", "N/m", |m| m.stretch_warp),
         ("stretch_weft", "N/m", |m| m.stretch_weft),
@@ -118,8 +126,14 @@ fn materials() -> String {
         ("bend_weft", "N·m", |m| m.bend_weft),
         ("damping", "at 5 Hz", |m| m.damping),
         ("air_drag", "", |m| m.air_drag),
+        ("yield_curvature", "1/m", |m| m.yield_curvature.unwrap_or(f64::INFINITY)),
+        ("hardening", "m", |m| m.hardening),
     ];
-    let number = |value: f64| if value < 1e-2 { format!("{value:e}") } else { value.to_string() };
+    let number = |value: f64| match value {
+        f64::INFINITY => String::from("–"),
+        small if small < 1e-2 && small > 0.0 => format!("{small:e}"),
+        value => value.to_string(),
+    };
     let rows = dials.iter().map(|(name, unit, value)| {
         let values = presets.iter().map(|(_, material)| number(value(material)));
         [format!("`{name}`"), (*unit).to_owned()].into_iter().chain(values).collect()
