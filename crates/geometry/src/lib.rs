@@ -29,6 +29,7 @@ mod tet_mesh;
 mod tet_meshing;
 mod topology;
 mod tree;
+mod walk;
 
 pub use bounds::Bounds;
 pub use closest::{closest_on_triangle, tet_distance_squared, tet_weights, triangle_distance_squared};
