@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use clip::{ReadOptions, Selector, describe, problems, read};
+use clip::{ReadOptions, Selector, describe, problems, read, read_tets};
 
 /// The OBJ under a point cache: four points, two triangles.
 const SQUARE: &[u8] = b"v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nf 1 2 3\nf 1 3 4\n";
@@ -19,6 +19,20 @@ pub fn read_as(name: &str, bytes: &[u8]) {
         if clip.frame_count() < 20 {
             let _ = problems(&clip);
         }
+    });
+}
+
+/// Reads bytes as a file of tets; a TetGen pair finds its other half beside it.
+pub fn read_tets_as(name: &str, bytes: &[u8]) {
+    in_folder(name, bytes, |path| {
+        let (node, ele) = (path.with_extension("node"), path.with_extension("ele"));
+        if !node.exists() {
+            let _ = std::fs::write(node, "4 3 0 0\n0 0 0 0\n1 1 0 0\n2 0 1 0\n3 0 0 1\n");
+        }
+        if !ele.exists() {
+            let _ = std::fs::write(ele, "1 4 0\n0 0 1 2 3\n");
+        }
+        let _ = read_tets(path, &ReadOptions::default());
     });
 }
 

@@ -9,3 +9,4 @@ pub(crate) mod info;
 pub(crate) mod new;
 pub(crate) mod render;
 pub(crate) mod shell;
+pub(crate) mod tetmesh;

@@ -59,6 +59,7 @@ enum Command {
     Convert(commands::convert::Arguments),
     Render(commands::render::Arguments),
     Compare(commands::compare::Arguments),
+    Tetmesh(commands::tetmesh::Arguments),
     Schema(commands::shell::Schema),
     Completions(commands::shell::Completions),
     Man(commands::shell::Man),
@@ -75,6 +76,7 @@ impl Command {
             Self::Convert(arguments) => arguments.run(voice),
             Self::Render(arguments) => arguments.run(voice),
             Self::Compare(arguments) => arguments.run(voice),
+            Self::Tetmesh(arguments) => arguments.run(voice),
             Self::Schema(arguments) => arguments.run(voice),
             Self::Completions(arguments) => arguments.run(voice),
             Self::Man(arguments) => arguments.run(voice),
@@ -91,6 +93,7 @@ impl Command {
             Self::Convert(arguments) => arguments.json,
             Self::Render(arguments) => arguments.json,
             Self::Compare(arguments) => arguments.json,
+            Self::Tetmesh(arguments) => arguments.json,
             Self::New(_) | Self::Schema(_) | Self::Completions(_) | Self::Man(_) => false,
         }
     }

@@ -32,6 +32,11 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
+    /// How long one unit of the file is, when it was said.
+    pub(crate) fn unit(&self) -> Option<f64> {
+        self.unit
+    }
+
     /// Opens what the path names.
     pub(crate) fn open(&self, path: &Path) -> Result<Clip, Trouble> {
         if let Some(name) = sample_name(path) {
@@ -123,7 +128,8 @@ impl Frames for Watched {
     }
 }
 
-fn positive(text: &str) -> Result<f64, String> {
+/// A number above zero.
+pub(crate) fn positive(text: &str) -> Result<f64, String> {
     let value: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
     if value.is_finite() && value > 0.0 { Ok(value) } else { Err("it must be above zero".to_owned()) }
 }

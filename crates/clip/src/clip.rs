@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use geometry::Vec3;
+
 use crate::{BvhLayout, Error, Frame, Frames, Image, Material, MemoryFrames, Mesh, Result, Skeleton};
 
 /// An animation: meshes with fixed topology, an optional skeleton, and frames at a fixed rate.
@@ -56,6 +58,21 @@ impl Clip {
     #[must_use]
     pub fn with_frames(&self, frames: Arc<dyn Frames>) -> Self {
         Self { frames, ..self.clone() }
+    }
+
+    /// All meshes of a frame as one surface: points, mesh after mesh, and triangles over them. Nothing is left out, triangles
+    /// without area neither.
+    pub fn surface(&self, frame: usize) -> Result<(Vec<Vec3>, Vec<[u32; 3]>)> {
+        let frame = self.checked_frame(frame)?;
+        let mut triangles = Vec::new();
+        let mut first = 0;
+        for (mesh, points) in self.meshes.iter().zip(&frame.points) {
+            let corner = |vertex: u32| first + mesh.vertex_points[vertex as usize];
+            triangles.extend(mesh.faces.triangles().map(|t| t.map(corner)));
+            first += points.len() as u32;
+        }
+        let points = frame.points.concat().iter().map(|p| Vec3::from(p.map(f64::from))).collect();
+        Ok((points, triangles))
     }
 
     /// How many frames there are.

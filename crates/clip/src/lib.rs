@@ -34,6 +34,7 @@ mod problems;
 mod refine;
 mod select;
 mod skeleton;
+mod tets;
 
 pub use clip::Clip;
 pub use compare::{
@@ -52,6 +53,7 @@ pub use mesh::{Group, Mesh, Part};
 pub use problems::{Problem, Severity, problems};
 pub use select::{BoxRegion, HeightRegion, Selector, SphereRegion};
 pub use skeleton::{Joint, Skeleton, Skin, Transform};
+pub use tets::{TET_ENDINGS, TetGroup, TetMaterial, Tets, cut_away, read_tets, write_tets};
 
 /// The result of anything that reads, checks or writes clips.
 pub type Result<T> = std::result::Result<T, Error>;

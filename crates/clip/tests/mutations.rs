@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use clip::{Clip, Frame, MemoryFrames, Mesh, ReadOptions, WriteOptions, problems, read, write};
+use clip::{Clip, Frame, MemoryFrames, Mesh, ReadOptions, WriteOptions, problems, read, read_tets, write};
 use common::{assets, kitchen_sink};
 
 /// Remembers the largest piece of memory that anybody asked for.
@@ -96,6 +96,10 @@ fn damage(bytes: &mut Vec<u8>, random: &mut Random) {
 
 /// Everything that a user may do with a file. Returns whether it could be read.
 fn use_file(path: &Path) -> bool {
+    let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+    if clip::TET_ENDINGS.contains(&ending) {
+        return read_tets(path, &ReadOptions::default()).is_ok();
+    }
     let _ = clip::describe(path);
     let Ok(clip) = read(path, &ReadOptions::default()) else { return false };
     for frame in [0, 1, clip.frame_count() / 2, clip.frame_count().saturating_sub(1), clip.frame_count()] {
@@ -186,6 +190,50 @@ fn damaged_caches() {
 }
 
 #[test]
+fn damaged_soups() {
+    read_damaged("a.off", OFF.as_bytes(), None, 500);
+    read_damaged("a.ply", PLY.as_bytes(), None, 500);
+    read_damaged("a.ply", &binary_ply(), None, 500);
+    read_damaged("a.stl", STL.as_bytes(), None, 500);
+    read_damaged("a.stl", &binary_stl(), None, 500);
+}
+
+#[test]
+fn damaged_tets() {
+    read_damaged("a.veg", VEG.as_bytes(), Some(("shell.txt", b"2,\n")), 1000);
+    read_damaged("a.msh", MSH_2.as_bytes(), None, 1000);
+    read_damaged("a.msh", MSH_4.as_bytes(), None, 1000);
+    read_damaged("a.mesh", MEDIT.as_bytes(), None, 500);
+    read_damaged("a.node", NODE.as_bytes(), Some(("a.ele", ELE.as_bytes())), 500);
+    read_damaged("a.ele", ELE.as_bytes(), Some(("a.node", NODE.as_bytes())), 500);
+}
+
+#[test]
+fn what_is_wrong_with_tets_is_said() {
+    let refuses = |name: &str, text: &str, words: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        let found = read_tets(&path, &ReadOptions::default()).err().map(|error| error.to_string());
+        let found = found.unwrap_or_default();
+        assert!(found.contains(words), "`{found}` does not say `{words}`");
+    };
+    refuses("a.veg", &VEG.replace("TET\n", "CUBIC\n"), "line 9: elements are `CUBIC`");
+    refuses("a.veg", &VEG.replace("\n2 1 0 0", "\n7 1 0 0"), "number 7 is out of order");
+    refuses("a.veg", VEG, "shell.txt");
+    refuses("a.veg", &VEG.replace("*INCLUDE shell.txt", "3"), "element 3 is named, but there are 2");
+    refuses("a.veg", "*SET shell\n*INCLUDE a.veg\n", "without end");
+    refuses("a.msh", &MSH_2.replace("2.2 0", "2.2 1"), "export it as ASCII");
+    refuses("a.msh", &MSH_2.replace("2.2 0", "4 0"), "export it as 2.2 or 4.1");
+    refuses("a.msh", &MSH_4.replace("2 10 20 30 50", "2 10 20 30 99"), "there is no point 99");
+    refuses("a.mesh", &MEDIT.replace("1 2 3 5 7", "1 2 3 6 7"), "tet 1 refers to point 5");
+    refuses("a.mesh", &MEDIT.replace("1 2 3 5 7", "1 2 3 3 7"), "tet 1 has no volume");
+    refuses("a.mesh", "MeshVersionFormatted 1\nDimension 3\n", "no section `Vertices`");
+    refuses("a.node", NODE, "a.ele");
+    refuses("a.tet", "", "those we know are .veg");
+}
+
+#[test]
 fn damaged_bvh() {
     read_damaged("a.bvh", BVH.as_bytes(), None, 2000);
 }
@@ -199,6 +247,53 @@ fn obj() -> Vec<u8> {
 const BVH: &str = "HIERARCHY\nROOT hip\n{\n OFFSET 0 1 0\n CHANNELS 6 Xposition Yposition Zposition Zrotation Xrotation Yrotation\n\
     JOINT knee\n {\n  OFFSET 0 -0.5 0\n  CHANNELS 3 Xrotation Yrotation Zrotation\n  End Site\n  {\n   OFFSET 0 -0.5 0\n  }\n }\n}\n\
     MOTION\nFrames: 3\nFrame Time: 0.04\n0 1 0 0 0 0 0 0 0\n0 1 0 10 20 30 5 6 7\n0 1 0 20 40 60 90 0 -90\n";
+
+const OFF: &str = "OFF # corner\n4 3 0\n0 0 0\n1 0 0\n0 1 0\n0 0 1\n3 0 1 2\n3 0 2 3 255 0 0\n4 0 1 2 3\n";
+
+const PLY: &str = "ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\n\
+    property uchar red\nelement face 1\nproperty list uchar int vertex_indices\nend_header\n0 0 0 9\n1 0 0 9\n0 1 0 9\n3 0 1 2\n";
+
+const STL: &str = "solid a\nfacet normal 0 0 1\n outer loop\n  vertex 0 0 0\n  vertex 1 0 0\n  vertex 0 1 0\n endloop\nendfacet\nendsolid a\n";
+
+fn binary_ply() -> Vec<u8> {
+    let mut bytes = b"ply\nformat binary_big_endian 1.0\nelement vertex 3\nproperty double x\nproperty float y\nproperty float z\n\
+        element face 1\nproperty list uchar short vertex_index\nend_header\n"
+        .to_vec();
+    for [x, y, z] in [[0.0, 0.0, 0.0], [1.0, 0.0, 0.5], [0.0, 1.0, 0.0]] {
+        bytes.extend(f64::to_be_bytes(x));
+        bytes.extend([y, z].map(|x| f32::to_be_bytes(x as f32)).concat());
+    }
+    bytes.push(3);
+    bytes.extend([0_i16, 1, 2].map(i16::to_be_bytes).concat());
+    bytes
+}
+
+fn binary_stl() -> Vec<u8> {
+    let mut bytes = vec![b' '; 80];
+    bytes.extend(2_u32.to_le_bytes());
+    for t in [[[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], [[0.0; 3], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]] {
+        bytes.extend([0.0_f32; 3].iter().chain(t.as_flattened()).flat_map(|x| x.to_le_bytes()));
+        bytes.extend([0; 2]);
+    }
+    bytes
+}
+
+const VEG: &str = "# a\n*VERTICES\n5 3 0 0\n1 0 0 0\n2 1 0 0\n3 0 1 0\n4 0 0 1\n5 0 0 -1\n*ELEMENTS\nTET\n2 4 0\n1 1 2 3 4\n\
+    2 1 2 3 5\n*SET shell\n*INCLUDE shell.txt\n*MATERIAL hard\nENU, 1000, 1e7, 0.45\n*REGION\nshell, hard\n";
+
+const MSH_2: &str = "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$PhysicalNames\n1\n3 7 \"the flesh\"\n$EndPhysicalNames\n$Nodes\n5\n\
+    10 0 0 0\n20 1 0 0\n30 0 1 0\n40 0 0 1\n50 0 0 -1\n$EndNodes\n$Elements\n3\n1 2 2 0 1 10 20 30\n2 4 2 7 1 10 20 30 40\n\
+    3 4 2 0 1 10 20 30 50\n$EndElements\n";
+
+const MSH_4: &str = "$MeshFormat\n4.1 0 8\n$EndMeshFormat\n$PhysicalNames\n1\n3 7 \"the flesh\"\n$EndPhysicalNames\n$Entities\n\
+    0 0 0 1\n1 0 0 0 1 1 1 1 7 0\n$EndEntities\n$Nodes\n1 5 10 50\n3 1 0 5\n10\n20\n30\n40\n50\n0 0 0\n1 0 0\n0 1 0\n0 0 1\n\
+    0 0 -1\n$EndNodes\n$Elements\n2 3 1 3\n2 1 2 1\n9 10 20 30\n3 1 4 2\n1 10 20 30 40\n2 10 20 30 50\n$EndElements\n";
+
+const MEDIT: &str = "MeshVersionFormatted 1\nDimension 3\nVertices\n5\n0 0 0 0\n1 0 0 0\n0 1 0 0\n0 0 1 0\n0 0 -1 0\nTriangles\n1\n\
+    1 2 3 0\nTetrahedra\n2\n1 2 3 4 0\n1 2 3 5 7\nEnd\n";
+
+const NODE: &str = "5 3 0 0\n0 0 0 0\n1 1 0 0\n2 0 1 0\n3 0 0 1\n4 0 0 -1\n# made by hand\n";
+const ELE: &str = "2 4 1\n0 0 1 2 3 1\n1 0 1 2 4 2\n";
 
 /// Refuses with these words.
 fn refuses(name: &str, bytes: &[u8], words: &str) {

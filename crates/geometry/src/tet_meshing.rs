@@ -85,41 +85,33 @@ impl TetMeshing {
         let bounds = surface.bounds();
         let size = bounds.diagonal().max(1e-6 * bounds.centre().abs().max_element()).max(1e-9);
         let filler = Filler { surface: &surface, offset, graded: self.graded, size };
-        let edge = match self.size {
-            TetSize::Edge(edge) if edge > 0.0 && edge.is_finite() => edge,
-            TetSize::Edge(edge) => return Err(Error::TooFine { edge }),
-            TetSize::Count(count) => filler.edge_for(count.max(1))?,
-        };
-        filler.check_size(edge)?;
         let mut used = vec![false; points.len()];
         triangles.iter().flatten().for_each(|&v| used[v as usize] = true);
-        let vertices: Vec<u32> = (0..points.len() as u32).filter(|&v| used[v as usize]).collect();
-        let places: Vec<Vec3> = vertices.iter().map(|&v| points[v as usize]).collect();
-        let triangle_offsets = filler.triangle_offsets(edge);
-        let mut growth = vec![0; vertices.len()];
-        loop {
-            let grown: Vec<(Vec3, f64)> = places
-                .iter()
-                .zip(&growth)
-                .filter(|(_, steps)| **steps > 0)
-                .map(|(&p, &steps)| (p, edge * GROWTH[steps - 1]))
-                .collect();
-            let mesh = filler.mesh(edge, &Offset::new(&surface, &triangle_offsets, &grown))?;
-            let embedded = Embedding::new(&mesh, &places)?;
-            let outside: Vec<usize> = embedded.outside(TOLERANCE).collect();
-            let mut changed = false;
-            for &v in &outside {
-                if growth[v] < GROWTH.len() {
-                    growth[v] += 1;
-                    changed = true;
+        let vertices: Vec<Vec3> =
+            points.iter().zip(&used).filter(|(_, used)| **used).map(|(&p, _)| p).collect();
+        let (mut mesh, mut growth, mut edge) = match self.size {
+            TetSize::Edge(edge) if edge > 0.0 && edge.is_finite() => filler.enclosing(edge, &vertices)?,
+            TetSize::Edge(edge) => return Err(Error::TooFine { edge }),
+            TetSize::Count(count) => filler.enclosing(filler.edge_for(count.max(1))?, &vertices)?,
+        };
+        if let TetSize::Count(count) = self.size {
+            // growing adds tets of its own
+            let miss = |mesh: &TetMesh| (mesh.tets().len() as f64 / count.max(1) as f64).ln();
+            for _ in 0..2 {
+                if miss(&mesh).abs() < 2.0 * CLOSE_COUNT {
+                    break;
                 }
-            }
-            if !changed {
-                let mesh = with_vertices_only(&mesh, &embedded);
-                let embedding = Embedding::new(&mesh, points)?;
-                return Ok(Filled { mesh, embedding, edge, grown: grown.len(), outside: outside.len() });
+                let next = filler.enclosing(edge * (miss(&mesh) / 2.2).exp(), &vertices)?;
+                if miss(&next.0).abs() >= miss(&mesh).abs() {
+                    break;
+                }
+                (mesh, growth, edge) = next;
             }
         }
+        let embedding = Embedding::new(&mesh, points)?;
+        let beyond = |v: &usize| used[*v];
+        let outside = embedding.outside(TOLERANCE).filter(beyond).count();
+        Ok(Filled { mesh, embedding, edge, grown: growth, outside })
     }
 
     /// Triangles without area have no side, but their points are to be enclosed too.
@@ -144,6 +136,33 @@ struct Filler<'a> {
 }
 
 impl Filler<'_> {
+    /// Tets that enclose every vertex, at how many of them the offset had to grow, and the edge length.
+    fn enclosing(&self, edge: f64, vertices: &[Vec3]) -> Result<(TetMesh, usize, f64), Error> {
+        self.check_size(edge)?;
+        let triangle_offsets = self.triangle_offsets(edge);
+        let mut growth = vec![0; vertices.len()];
+        loop {
+            let grown: Vec<(Vec3, f64)> = vertices
+                .iter()
+                .zip(&growth)
+                .filter(|(_, steps)| **steps > 0)
+                .map(|(&p, &steps)| (p, edge * GROWTH[steps - 1]))
+                .collect();
+            let mesh = self.mesh(edge, &Offset::new(self.surface, &triangle_offsets, &grown))?;
+            let embedded = Embedding::new(&mesh, vertices)?;
+            let mut changed = false;
+            for v in embedded.outside(TOLERANCE) {
+                if growth[v] < GROWTH.len() {
+                    growth[v] += 1;
+                    changed = true;
+                }
+            }
+            if !changed {
+                return Ok((with_vertices_only(&mesh, &embedded), grown.len(), edge));
+            }
+        }
+    }
+
     /// The offset of every triangle: larger where neither side of it is inside.
     fn triangle_offsets(&self, edge: f64) -> Vec<f64> {
         let inside = |q: Vec3| self.surface.winding_number(q).abs() > 0.5;
@@ -175,6 +194,7 @@ impl Filler<'_> {
     /// The edge length that gives about so many tets.
     fn edge_for(&self, wanted: usize) -> Result<f64, Error> {
         let count = |edge: f64| -> Result<f64, Error> {
+            self.check_size(edge)?;
             let field = Offset::new(self.surface, &self.triangle_offsets(edge), &[]);
             Ok(self.mesh(edge, &field)?.tets().len() as f64)
         };

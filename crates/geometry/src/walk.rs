@@ -28,7 +28,8 @@ impl Embedding {
             return Err(Error::NoSuchTet { vertex, tet: self.tets()[vertex], count });
         }
         let neighbours = mesh.neighbours();
-        let tets = self.tets().par_iter().zip(vertices).map(|(&tet, &p)| walk(mesh, &neighbours, tet, p)).collect();
+        let tets =
+            self.tets().par_iter().zip(vertices).map(|(&tet, &p)| walk(mesh, &neighbours, tet, p)).collect();
         Self::from_tets(mesh, vertices, tets)
     }
 }
@@ -147,7 +148,19 @@ mod tests {
         let vertices = [Vec3::new(0.2, 0.5, 0.5), Vec3::new(3.7, 0.2, 0.1)];
         let start = Embedding::new(&bar, &vertices).unwrap();
         // the first cell is flat, the last inside out
-        let fold = |p: &Vec3| Vec3::new(if p.x < 1.0 { 1.0 } else if p.x > 3.0 { 2.5 } else { p.x }, p.y, p.z);
+        let fold = |p: &Vec3| {
+            Vec3::new(
+                if p.x < 1.0 {
+                    1.0
+                } else if p.x > 3.0 {
+                    2.5
+                } else {
+                    p.x
+                },
+                p.y,
+                p.z,
+            )
+        };
         let folded = bar.with_points(bar.points().iter().map(fold).collect()).unwrap();
         let walked = start.walked(&folded, &[Vec3::new(1.0, 0.5, 0.5), Vec3::new(2.6, 0.2, 0.1)]).unwrap();
         assert_eq!(walked.len(), 2);

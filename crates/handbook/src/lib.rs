@@ -25,6 +25,7 @@ pages! {
     Formats: "docs/formats.md",
     ShotFile: "docs/shot-file.md",
     Smoke: "docs/smoke.md",
+    TetMeshing: "docs/tet-meshing.md",
     LayerCloth: "docs/layers/cloth.md",
     LayerSmooth: "docs/layers/smooth.md",
     LayerTracks: "docs/layers/tracks.md",

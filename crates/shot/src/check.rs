@@ -133,8 +133,8 @@ impl Shot {
         for (index, file) in self.output.files.iter().flatten().enumerate() {
             let known = crate::output::Medium::of(file).is_some();
             if !known {
-                let endings =
-                    Format::ALL.iter().map(|(_, ending)| *ending).filter(|&ending| ending != "gltf");
+                let written = Format::ALL.iter().filter(|(format, _)| format.is_written());
+                let endings = written.map(|(_, ending)| *ending);
                 let endings: Vec<&str> = endings.chain(["webp", "png"]).collect();
                 let ending = file.extension().map(|e| e.to_string_lossy().into_owned()).unwrap_or_default();
                 let mistake = self.mistake(

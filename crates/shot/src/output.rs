@@ -28,9 +28,8 @@ impl Medium {
         match (ending.as_deref(), Format::from_extension(path)) {
             (Some("webp"), _) => Some(Self::Film),
             (Some("png"), _) => Some(Self::Picture),
-            // glTF is written as one binary file
-            (_, Some(Format::Gltf) | None) => None,
-            (_, Some(_)) => Some(Self::Clip),
+            (_, Some(format)) if format.is_written() => Some(Self::Clip),
+            _ => None,
         }
     }
 }

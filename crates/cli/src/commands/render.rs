@@ -301,7 +301,7 @@ impl<'a> Colors<'a> {
 }
 
 /// Writes a file whole or not at all.
-fn save(path: &Path, bytes: &[u8]) -> Result<(), Trouble> {
+pub(super) fn save(path: &Path, bytes: &[u8]) -> Result<(), Trouble> {
     let beside = path.with_extension("unfinished");
     let written = std::fs::write(&beside, bytes).and_then(|()| std::fs::rename(&beside, path));
     written.map_err(|error| {

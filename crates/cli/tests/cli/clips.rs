@@ -1,4 +1,4 @@
-//! `info`, `convert`, `compare` and `render`: what is true of any clip.
+//! `info`, `convert`, `compare`, `render` and `tetmesh`: what is true of any clip.
 
 use crate::program::{Place, has_keys};
 
@@ -179,4 +179,49 @@ fn render_makes_pictures_sheets_films_and_folders() {
     place.expect(2, &["render", "bag.glb", "wrong.mp4"]);
     place.expect(2, &["render", "bag.glb", "wrong.webp", "--sheet"]);
     assert!(!place.path("wrong.png").exists());
+}
+
+#[test]
+fn tetmesh_encloses_reports_and_writes_what_it_reads() {
+    let place = Place::new();
+    // a pyramid with a face missing, one turned and one twice
+    place.write(
+        "tent.obj",
+        "v 0 0 0\nv 1 0 0\nv 1 0 1\nv 0 0 1\nv 0.5 0.8 0.5\nf 1 2 5\nf 3 2 5\nf 3 4 5\nf 3 4 5\nf 4 3 2 1\n",
+    );
+    let told = place.json(&[
+        "tetmesh",
+        "tent.obj",
+        "-o",
+        "tent.veg",
+        "--tets",
+        "600",
+        "--picture",
+        "tent.png",
+        "--json",
+    ]);
+    has_keys(
+        &told,
+        &["tets", "points", "volume_m3", "dihedral_histogram_10deg", "smallest_dihedral_deg", "filling"],
+    );
+    assert_eq!((&told["filling"]["encloses"], &told["inverted"]), (&true.into(), &0.into()));
+    let tets = told["tets"].as_f64().expect("a number");
+    assert!((500.0..720.0).contains(&tets), "{told:#}");
+    assert!(told["smallest_dihedral_deg"].as_f64() > Some(10.7));
+    assert!(place.read("tent.png").starts_with(b"\x89PNG"));
+
+    // the file is judged the same, to the bit
+    let again = place.json(&["tetmesh", "tent.veg", "--json"]);
+    assert_eq!((&again["tets"], &again["volume_m3"]), (&told["tets"], &told["volume_m3"]));
+
+    let text = place.expect(0, &["tetmesh", "tent.obj", "--edge", "0.3", "--uniform"]).stdout;
+    assert!(text.contains("enclosed: every point") && text.contains(" 50°– 60°"), "{text}");
+
+    place.write("loose.obj", "v 0 0 0\n");
+    let trouble = place.expect(1, &["tetmesh", "loose.obj", "-o", "loose.veg"]).stderr;
+    assert!(trouble.contains("there are no triangles"), "{trouble}");
+    assert!(place.expect(1, &["tetmesh", "tent.obj", "--edge", "1e-7"]).stderr.contains("--tets"));
+    place.expect(2, &["tetmesh", "tent.obj", "--edge", "0.1", "--tets", "9"]);
+    place.expect(2, &["tetmesh", "tent.obj", "--edge", "-3"]);
+    place.expect(2, &["tetmesh", "tent.obj", "-o", "tent.msh"]);
 }

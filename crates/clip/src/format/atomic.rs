@@ -8,7 +8,7 @@ use crate::{Error, Result};
 
 /// A file under a temporary name in the target's folder. [`AtomicFile::finish`] renames it; dropping it before that
 /// removes it and leaves what stood there untouched.
-pub(super) struct AtomicFile {
+pub(crate) struct AtomicFile {
     path: PathBuf,
     temporary: PathBuf,
     file: Option<BufWriter<File>>,
@@ -17,7 +17,7 @@ pub(super) struct AtomicFile {
 
 impl AtomicFile {
     /// Opens the temporary file.
-    pub(super) fn create(path: &Path) -> Result<Self> {
+    pub(crate) fn create(path: &Path) -> Result<Self> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let temporary = path.with_file_name(format!(".{name}.{}.part", std::process::id()));
         let file =
@@ -27,20 +27,20 @@ impl AtomicFile {
     }
 
     /// Appends bytes.
-    pub(super) fn append(&mut self, bytes: &[u8]) -> Result<()> {
+    pub(crate) fn append(&mut self, bytes: &[u8]) -> Result<()> {
         self.length += bytes.len() as u64;
         self.act(|file| file.write_all(bytes))
     }
 
     /// Leaves a gap of zeros to be filled by [`AtomicFile::fill`].
-    pub(super) fn leave(&mut self, length: u64) -> Result<()> {
+    pub(crate) fn leave(&mut self, length: u64) -> Result<()> {
         self.length += length;
         let end = self.length;
         self.act(|file| file.seek(SeekFrom::Start(end)).map(|_| ()))
     }
 
     /// Writes over an earlier part of the file, then goes back to its end.
-    pub(super) fn fill(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
+    pub(crate) fn fill(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
         let end = self.length;
         self.act(|file| {
             file.seek(SeekFrom::Start(offset))?;
@@ -50,7 +50,7 @@ impl AtomicFile {
     }
 
     /// Gives the file its name; returns its size.
-    pub(super) fn finish(mut self) -> Result<u64> {
+    pub(crate) fn finish(mut self) -> Result<u64> {
         self.act(BufWriter::flush)?;
         drop(self.file.take());
         match std::fs::rename(&self.temporary, &self.path) {

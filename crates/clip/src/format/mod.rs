@@ -12,8 +12,13 @@ mod mdd;
 mod mtl;
 mod obj_read;
 mod obj_write;
+mod off;
 mod pc2;
+mod ply;
 mod sequence;
+mod stl;
+
+pub(crate) use atomic::AtomicFile;
 
 pub use bvh::{BvhChannel, BvhLayout};
 
@@ -21,7 +26,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use crate::{Clip, Error, Result};
+use crate::{Clip, Error, Faces, Mesh, Result};
 
 /// The frame rate of files that do not say theirs: film's.
 pub const DEFAULT_FRAME_RATE_HZ: f64 = 24.0;
@@ -42,23 +47,37 @@ pub enum Format {
     Mdd,
     /// A skeleton and its motion.
     Bvh,
+    /// A soup of triangles, read only.
+    Stl,
+    /// Points and polygons, read only.
+    Ply,
+    /// Points and polygons, read only.
+    Off,
 }
 
 impl Format {
     /// All formats with their extensions.
-    pub const ALL: [(Self, &'static str); 6] = [
+    pub const ALL: [(Self, &'static str); 9] = [
         (Self::Gltf, "gltf"),
         (Self::Glb, "glb"),
         (Self::Obj, "obj"),
         (Self::Pc2, "pc2"),
         (Self::Mdd, "mdd"),
         (Self::Bvh, "bvh"),
+        (Self::Stl, "stl"),
+        (Self::Ply, "ply"),
+        (Self::Off, "off"),
     ];
 
     /// The format that a file name promises.
     pub fn from_extension(path: &Path) -> Option<Self> {
         let extension = path.extension()?.to_str()?.to_ascii_lowercase();
         Self::ALL.iter().find(|(_, known)| *known == extension).map(|&(format, _)| format)
+    }
+
+    /// Whether [`write`] writes it.
+    pub fn is_written(self) -> bool {
+        !matches!(self, Self::Gltf | Self::Stl | Self::Ply | Self::Off)
     }
 
     /// The format of a file that exists: by its first bytes where they tell, otherwise by its name.
@@ -80,6 +99,8 @@ impl Format {
             return Ok(Self::Pc2);
         } else if start.trim_ascii_start().starts_with(b"HIERARCHY") {
             return Ok(Self::Bvh);
+        } else if start.starts_with(b"ply\n") || start.starts_with(b"ply\r") {
+            return Ok(Self::Ply);
         }
         Self::from_extension(path).ok_or_else(|| unknown_format(path))
     }
@@ -173,6 +194,9 @@ pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Clip> {
             cache::read(path, &mesh, options)
         }
         Format::Bvh => bvh::read(path, options),
+        Format::Stl => stl::read(path, options),
+        Format::Ply => ply::read(path, options),
+        Format::Off => off::read(path, options),
     }
 }
 
@@ -199,6 +223,10 @@ pub fn write(path: impl AsRef<Path>, clip: &Clip, options: &WriteOptions) -> Res
         Some(Format::Gltf) => Err(Error::Unsupported {
             path: path.to_path_buf(),
             problem: "glTF is written as one binary file; name it .glb".into(),
+        }),
+        Some(Format::Stl | Format::Ply | Format::Off) => Err(Error::Unsupported {
+            path: path.to_path_buf(),
+            problem: "this format is read, but not written; name it .obj or .glb".into(),
         }),
         None => Err(unknown_format(path)),
     }
@@ -238,12 +266,25 @@ fn unknown_format(path: &Path) -> Error {
 }
 
 /// The whole file.
-fn read_bytes(path: &Path) -> Result<Vec<u8>> {
+pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>> {
     std::fs::read(path).map_err(|source| Error::Io { path: path.to_path_buf(), source })
 }
 
-fn malformed(path: &Path, place: impl Into<String>, problem: impl Into<String>) -> Error {
+pub(crate) fn malformed(path: &Path, place: impl Into<String>, problem: impl Into<String>) -> Error {
     Error::Malformed { path: path.to_path_buf(), place: place.into(), problem: problem.into() }
+}
+
+/// A clip of one frame from points in the file's unit.
+fn still(path: &Path, mut points: Vec<[f32; 3]>, faces: Faces, options: &ReadOptions) -> Result<Clip> {
+    let scale = options.unit_in_metres.unwrap_or(1.0);
+    for (index, point) in points.iter_mut().enumerate() {
+        *point = point.map(|x| (f64::from(x) * scale) as f32);
+        if !point.iter().all(|x| x.is_finite()) {
+            return Err(malformed(path, format!("point {index}"), "a coordinate is not a finite number"));
+        }
+    }
+    let mesh = Mesh::from_faces(name_of(path), points, faces);
+    Ok(Clip::still(mesh, options.frame_rate_hz.unwrap_or(DEFAULT_FRAME_RATE_HZ), 1))
 }
 
 /// The name of a clip that its file does not name.
