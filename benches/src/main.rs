@@ -10,6 +10,7 @@ mod pipeline;
 mod s1_cloth;
 mod s2_solid;
 mod smoke;
+mod tracks;
 
 use std::process::ExitCode;
 
@@ -25,9 +26,10 @@ fn main() -> ExitCode {
         "s1-cloth" => s1_cloth::run(options),
         "s2-solid" => s2_solid::run(options),
         "smoke" => smoke::run(options),
+        "tracks" => tracks::run(options),
         _ => {
             eprintln!(
-                "usage: cargo run --release -p benches -- NAME [--peers], NAME one of: linear, pipeline, s1-cloth, s2-solid, smoke"
+                "usage: cargo run --release -p benches -- NAME [--peers], NAME one of: linear, pipeline, s1-cloth, s2-solid, smoke, tracks"
             );
             ExitCode::from(2)
         }

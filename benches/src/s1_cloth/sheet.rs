@@ -22,6 +22,8 @@ fn material() -> Material {
         bend_weft: 0.1,
         damping: 1.0,
         air_drag: 0.0,
+        yield_curvature: None,
+        hardening: 0.0,
     }
 }
 

@@ -16,6 +16,9 @@ pub(crate) const ALL: &[Demo] = &[
     Demo { name: "curtain", text: include_str!("../demos/curtain.toml") },
     Demo { name: "sheet", text: include_str!("../demos/sheet.toml") },
     Demo { name: "box", text: include_str!("../demos/box.toml") },
+    Demo { name: "bag", text: include_str!("../demos/bag.toml") },
+    Demo { name: "puppet", text: include_str!("../demos/puppet.toml") },
+    Demo { name: "branch", text: include_str!("../demos/branch.toml") },
 ];
 
 /// What `new` writes when it is told nothing else.

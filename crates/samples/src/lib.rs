@@ -16,11 +16,13 @@
 
 mod bag;
 mod biped;
+mod branch;
 mod curtain;
 mod flag;
 mod motion;
 mod paint;
 mod plant;
+mod puppet;
 mod quadruped;
 mod rig;
 mod sample;
@@ -34,9 +36,11 @@ mod check;
 
 pub use bag::{Bag, bag, bag_fine};
 pub use biped::{Biped, biped};
+pub use branch::{Branch, branch};
 pub use curtain::{Curtain, curtain};
 pub use flag::{Flag, flag};
 pub use plant::{Plant, plant};
+pub use puppet::{Puppet, puppet};
 pub use quadruped::{Quadruped, quadruped};
 pub use sample::{Sample, all, by_name};
 pub use sheet::{Sheet, sheet};

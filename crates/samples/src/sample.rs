@@ -36,6 +36,16 @@ pub fn all() -> &'static [Sample] {
         Sample { name: "bag", summary: "a bag of 88 points that turns a backflip", make: crate::bag },
         Sample { name: "bag_fine", summary: "the same bag with 1,297 points", make: crate::bag_fine },
         Sample {
+            name: "puppet",
+            summary: "an X of 3,038 points that walks, struggles, is electrocuted",
+            make: crate::puppet,
+        },
+        Sample {
+            name: "branch",
+            summary: "a preview of 35 points: a cloth is blown onto a branch",
+            make: crate::branch,
+        },
+        Sample {
             name: "quadruped",
             summary: "a young elephant that walks: belly, ears, trunk, tail",
             make: crate::quadruped,

@@ -96,7 +96,7 @@ fn advance(tracked: &mut Tracked, guide: &dyn Fn(f64) -> Vec<Vec3>, frame: usize
     let span =
         tracked.span((frame as f64 - 1.0) / RATE, 1.0 / RATE, [&at(-2.0), &at(-1.0), &at(0.0), &at(1.0)]);
     tracked.state.time = (frame as f64 - 1.0) / RATE;
-    tracked.advance(&span, 1.0 / RATE, &mut []).unwrap();
+    tracked.advance(&span, 1.0 / RATE, None, &mut []).unwrap();
 }
 
 /// The top of the box twists and sways.

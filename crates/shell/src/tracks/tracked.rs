@@ -1,7 +1,8 @@
 //! A shell that follows: body, constraints and state, stepped from guide frame to guide frame.
 
 use dynamics::{
-    Body, Effort, Elements, Error, Filter, Forces, Guide, Moment, Settings, Span, State, Stepper, Still,
+    Body, Effort, Elements, Error, Filter, Forces, Guide, Moment, Obstruction, Settings, Span, State,
+    Stepper, Still,
 };
 use geometry::{Bounds, Prolongation, Vec3};
 use linear::Rows;
@@ -131,18 +132,15 @@ impl Tracked {
         &mut self,
         guide: &[Vec3],
         seconds: f64,
+        obstruction: Option<&mut dyn Obstruction>,
         filters: &mut [&mut dyn Filter],
     ) -> Result<Effort, Error> {
         let points = Still::new(self.correspondence.vectors(guide));
         let averages = self.averages.as_ref().map(|a| a.guide.multiply(guide)).unwrap_or_default();
         let time = self.state.time;
-        let effort = self.stepper.advance(
-            &self.body,
-            &mut self.state,
-            &Halt { points, averages },
-            seconds,
-            filters,
-        )?;
+        let halt = Halt { points, averages };
+        let (body, state) = (&self.body, &mut self.state);
+        let effort = self.stepper.advance_against(body, state, &halt, obstruction, seconds, filters)?;
         self.state.time = time;
         Ok(effort)
     }
@@ -152,6 +150,7 @@ impl Tracked {
         &mut self,
         span: &GuideSpan,
         seconds: f64,
+        mut obstruction: Option<&mut dyn Obstruction>,
         filters: &mut [&mut dyn Filter],
     ) -> Result<Effort, Error> {
         let changes = self.is_plastic || self.reshaping.is_some();
@@ -160,8 +159,10 @@ impl Tracked {
         for _ in 0..ticks {
             self.renew();
             let guide = Held { span, hold: &self.hold };
-            let more =
-                self.stepper.advance(&self.body, &mut self.state, &guide, seconds / ticks as f64, filters)?;
+            let against = obstruction.as_mut().map(|o| &mut **o as &mut dyn Obstruction);
+            let (body, state) = (&self.body, &mut self.state);
+            let tick = seconds / ticks as f64;
+            let more = self.stepper.advance_against(body, state, &guide, against, tick, filters)?;
             effort.steps += more.steps;
             effort.rejected += more.rejected;
             effort.iterations += more.iterations;

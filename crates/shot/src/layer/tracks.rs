@@ -17,7 +17,7 @@ use shell::{Bending, Relief, Wind};
 
 use super::cloth::Method;
 use super::fabric::Fabric;
-use super::{Failure, Layer, Remark, Settings, Simulation, Target};
+use super::{Contact, Failure, Layer, Remark, Settings, Simulation, Target};
 use crate::Reshape;
 pub use functions::{Kind, Tests};
 use simulation::Following;
@@ -59,6 +59,9 @@ pub struct Tracks {
     pub gravity: [f64; 3],
     /// Wind. Default: still air.
     pub wind: Wind,
+    /// What it may not pass through: itself, other meshes, simple shapes. Default: it passes through everything.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub contact: Option<Contact>,
     /// Seconds of simulation before the first frame, with the animation held at it.
     #[schemars(range(min = 0.0, max = 600.0))]
     pub pre_roll: f64,
@@ -136,6 +139,7 @@ impl Default for Tracks {
             relief: Vec::new(),
             gravity: [0.0, -9.81, 0.0],
             wind: Wind::default(),
+            contact: None,
             pre_roll: 0.0,
             jump: 2.0,
             substeps: None,
@@ -171,6 +175,7 @@ impl Layer for Tracks {
         if let Some(then) = &self.then {
             then.tests.selectors().for_each(|(path, selector)| ask(format!("then.tests.{path}"), selector));
         }
+        remarks.extend(self.contact.iter().flat_map(|contact| contact.check("contact", input)));
         let lists = [("loosen", self.loosen.iter().map(|l| &l.keys).collect::<Vec<_>>())];
         let lists = lists.into_iter().chain([("relief", self.relief.iter().map(|p| &p.keys).collect())]);
         for (name, lists) in lists {
@@ -214,6 +219,7 @@ impl Layer for Tracks {
 
     fn files(&self) -> Vec<PathBuf> {
         let mut files: Vec<PathBuf> = self.tracked.iter().cloned().collect();
+        files.extend(self.contact.iter().flat_map(Contact::files));
         let selectors = self.follow.iter().chain(self.loosen.iter().map(|loosen| &loosen.region));
         selectors.for_each(|selector| super::cloth::add_files(selector, &mut files));
         self.tests.selectors().for_each(|(_, selector)| super::cloth::add_files(selector, &mut files));

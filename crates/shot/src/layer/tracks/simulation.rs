@@ -2,18 +2,21 @@
 
 use std::sync::Arc;
 
+use contact::Attachment;
+use dynamics::Obstruction;
 use geometry::{Bounds, Mat3, Vec2, Vec3};
 use shell::tracks::{Averages, Hold, Reshaping, Setup, Tracked};
 use shell::{Bending, Cloth, ClothBuilder, Material, Plasticity, Strain, Uvs, WindField};
 
 use super::Tracks;
 use crate::layer::cloth::{corner_uvs, explain, to_vectors};
-use crate::layer::{Failure, FrameResult, Simulation, Target};
+use crate::layer::{Collider, Failure, FrameResult, Simulation, Target};
 
 /// A prepared `tracks` layer.
 pub(super) struct Following {
     input: Target,
     tracked: Tracked,
+    collider: Option<Collider>,
     pre_roll: f64,
     jump: f64,
     size: f64,
@@ -102,10 +105,16 @@ impl Following {
             reshaping,
         })
         .map_err(explain)?;
+        let collider = settings.contact.as_ref().map(|contact| {
+            let (name, known) = (&input.mesh().name, tracked.body().known().to_vec());
+            let surface = contact.surface(name, parts.rest.clone(), parts.triangles.clone(), known);
+            contact.collider(input, surface, Attachment::identity(parts.rest.len()))
+        });
         let size = Bounds::of(input.mesh().rest()).diagonal();
         Ok(Self {
             input: input.clone(),
             tracked,
+            collider: collider.transpose()?,
             pre_roll: settings.pre_roll,
             jump: settings.jump,
             size,
@@ -125,7 +134,11 @@ impl Following {
         self.tracked.begin(&guide).map_err(explain)?;
         let frame = 1.0 / self.input.clip.frame_rate_hz;
         for _ in 0..(self.pre_roll / frame).ceil() as usize {
-            self.tracked.settle(&guide, frame, &mut []).map_err(explain)?;
+            if let Some(collider) = &mut self.collider {
+                collider.hold(0, 0.0, frame)?;
+            }
+            let obstruction = against(&mut self.collider);
+            self.tracked.settle(&guide, frame, obstruction, &mut []).map_err(explain)?;
         }
         Ok(())
     }
@@ -170,7 +183,8 @@ impl Following {
         duration: f64,
         result: &mut FrameResult,
     ) -> Result<(), Failure> {
-        let effort = self.tracked.advance(span, duration, &mut []).map_err(explain)?;
+        let obstruction = against(&mut self.collider);
+        let effort = self.tracked.advance(span, duration, obstruction, &mut []).map_err(explain)?;
         result.figures.add("effort/substeps", "", effort.steps as f64);
         result.figures.add("effort/Newton iterations", "", effort.iterations as f64);
         result.figures.add("effort/factorisations", "", effort.factorizations as f64);
@@ -185,6 +199,9 @@ impl Simulation for Following {
             result.warnings = self.warnings.clone();
             self.begin()?;
         } else {
+            if let Some(collider) = &mut self.collider {
+                collider.go_to(index)?;
+            }
             self.advance(index, &mut result)?;
         }
         let input = self.input.points(index)?;
@@ -207,20 +224,29 @@ impl Simulation for Following {
             // points that follow exactly are the input's own numbers, never a rounded copy
             if self.same_mesh && known[p] { input[p] } else { x.as_vec3().to_array() }
         };
-        let points = self.tracked.state.positions.iter().enumerate().map(place).collect();
+        let points: Vec<[f32; 3]> = self.tracked.state.positions.iter().enumerate().map(place).collect();
+        if let Some(collider) = &self.collider {
+            collider.report(index, &points, &mut result)?;
+        }
         result.frame = self.input.with_points(index, points)?;
         Ok(result)
     }
 
     fn checkpoint(&self) -> Vec<u8> {
-        self.tracked.to_bytes()
+        let state = self.tracked.to_bytes();
+        let length = (state.len() as u64).to_le_bytes();
+        let contact =
+            self.collider.as_ref().map(|collider| collider.collision.to_bytes()).unwrap_or_default();
+        [&length[..], &state, &contact].concat()
     }
 
     fn restore(&mut self, checkpoint: &[u8]) -> Result<(), Failure> {
-        match self.tracked.restore(checkpoint) {
-            true => Ok(()),
-            false => Err(Failure::new("the checkpoint is not one of this shell")),
-        }
+        let other = || Failure::new("the checkpoint is not one of this shell");
+        let (length, rest) = checkpoint.split_first_chunk::<8>().ok_or_else(other)?;
+        let (state, contact) =
+            rest.split_at_checked(u64::from_le_bytes(*length) as usize).ok_or_else(other)?;
+        let touching = self.collider.as_mut().is_none_or(|collider| collider.collision.restore(contact));
+        if touching && self.tracked.restore(state) { Ok(()) } else { Err(other()) }
     }
 
     fn notes(&self) -> Vec<(String, String)> {
@@ -231,6 +257,11 @@ impl Simulation for Following {
         notes.push(("factor".into(), format!("{:.1} MB", solver.factor_bytes as f64 / 1e6)));
         notes
     }
+}
+
+/// What the shell may not pass through.
+fn against(collider: &mut Option<Collider>) -> Option<&mut dyn Obstruction> {
+    collider.as_mut().map(|collider| &mut collider.collision as &mut dyn Obstruction)
 }
 
 /// Strengths of all averages over time: loosened regions, and the first set letting go as the second takes hold.

@@ -1,0 +1,268 @@
+//! What tracking costs over the identical simulation without it, at the paper's four sizes, contact off and on; frames per
+//! second with contact; how well averages hold; how long clustering takes.
+//!
+//! Each frame is simulated twice from the same state, with averages and without, in the same steps: what differs is tracking
+//! alone. Times are those that the thread spent on a processor (where the system tells), so that a busy machine disturbs
+//! them little.
+
+use std::process::ExitCode;
+use std::time::Instant;
+
+use contact::{Attachment, Collision, Surface as Skin};
+use dynamics::{Integrator, Obstruction, Settings, Substeps};
+use geometry::{Prolongation, Scheme, Vec3};
+use serde_json::{Map, json};
+use shell::tracks::{Averages, Clusters, Hold, Setup, Surface, TestFunctions, Tracked, cluster};
+use shell::{ClothBuilder, Material};
+
+/// A guide, what tracks it, and by which functions.
+struct Case {
+    name: &'static str,
+    frames: Vec<Vec<Vec3>>,
+    rate: f64,
+    rest: Vec<Vec3>,
+    triangles: Vec<[u32; 3]>,
+    way: Prolongation,
+    averages: Averages,
+}
+
+/// What a case took.
+struct Run {
+    overhead: f64,
+    fps: f64,
+    residual: f64,
+}
+
+/// Runs the benchmark.
+pub(crate) fn run(options: &[String]) -> ExitCode {
+    let frames: usize = match options {
+        [] => 24,
+        [flag, count] if flag == "--frames" => count.parse().unwrap_or(24),
+        _ => {
+            eprintln!("unknown option {}; known is --frames N", options[0]);
+            return ExitCode::from(2);
+        }
+    };
+    let start = Instant::now();
+    let puppet = puppet();
+    let clustering = start.elapsed().as_secs_f64();
+    let cases = [branch(), boxed(), bag(), puppet.0];
+    println!("clustering 3,038 points into 200 regions over 32 frames: {:.3} s", puppet.1);
+    println!("(all of the puppet, its mesh and 280 more regions: {clustering:.2} s)\n");
+    println!(
+        "{:<12} {:>9} {:>12} {:>12} {:>14} {:>12}",
+        "guide-mesh", "averages", "overhead", "residual", "with contact", "fps"
+    );
+    let (mut off, mut on, mut fps, mut worst) = (Map::new(), Map::new(), Map::new(), 0.0_f64);
+    for case in &cases {
+        let [free, touching] = [false, true].map(|contact| single_threaded(|| case.measure(frames, contact)));
+        println!(
+            "{:<12} {:>9} {:>11.1}% {:>12.1e} {:>13.1}% {:>12.1}",
+            case.name,
+            case.averages.len(),
+            100.0 * free.overhead,
+            free.residual,
+            100.0 * touching.overhead,
+            touching.fps
+        );
+        off.insert(case.name.into(), json!(free.overhead));
+        on.insert(case.name.into(), json!(touching.overhead));
+        fps.insert(case.name.into(), json!(touching.fps));
+        worst = worst.max(free.residual);
+    }
+    println!(
+        "{}",
+        json!({
+            "bench": "tracks", "overhead": off, "overhead_contact": on, "fps_contact": fps, "residual": worst,
+            "clustering_s": puppet.1, "threads": 1,
+        })
+    );
+    ExitCode::SUCCESS
+}
+
+impl Case {
+    fn new(
+        name: &'static str,
+        clip: &clip::Clip,
+        rest: Vec<Vec3>,
+        triangles: Vec<[u32; 3]>,
+        way: Prolongation,
+        functions: &TestFunctions,
+    ) -> Self {
+        let guide = &clip.meshes[0];
+        let (guide_rest, guide_triangles) = (guide.rest(), guide.point_triangles());
+        let coarse = Surface { rest: &guide_rest, triangles: &guide_triangles };
+        let fine = Surface { rest: &rest, triangles: &triangles };
+        let averages = Averages::new(functions, coarse, fine, &vec![true; rest.len()])
+            .expect("the samples' functions are independent");
+        Self { name, frames: points(clip), rate: clip.frame_rate_hz, rest, triangles, way, averages }
+    }
+
+    /// The shell, with its averages or without.
+    fn shell(&self, averages: Option<Averages>) -> Tracked {
+        let material = Material::preset("vinyl").expect("it is in the list");
+        let cloth =
+            ClothBuilder::new(&self.rest, &self.triangles, &material).build().expect("samples are sound");
+        Tracked::new(Setup {
+            rest: &self.rest,
+            cloth,
+            friction: material.damping_time(),
+            averages,
+            hold: Hold::hard(),
+            correspondence: self.way.clone(),
+            known: vec![false; self.rest.len()],
+            gravity: -9.81 * Vec3::Y,
+            stepping: Settings {
+                integrator: Integrator::LinearlyImplicit { delta: 0.0 },
+                substeps: Substeps::Fixed(4),
+                ..Settings::default()
+            },
+            plasticity: None,
+            reshaping: None,
+        })
+        .expect("samples are sound")
+    }
+
+    fn collision(&self) -> Collision {
+        let skin = Skin {
+            thickness: 2e-3,
+            self_contact: true,
+            ..Skin::free("shell", self.rest.clone(), self.triangles.clone())
+        };
+        Collision::new(vec![skin], Attachment::identity(self.rest.len()), Vec::new())
+            .expect("samples are sound")
+    }
+
+    /// Simulates frames; every one also without averages, from the same state.
+    fn measure(&self, frames: usize, contact: bool) -> Run {
+        let (mut tracked, mut plain) = (self.shell(Some(self.averages.clone())), self.shell(None));
+        let (mut collision, mut other) = (self.collision(), self.collision());
+        tracked.begin(&self.frames[0]).expect("the first pose can be reached");
+        plain.begin(&self.frames[0]).expect("nothing is asked of it");
+        // the middle of the shot, where something happens; the shell is carried there
+        let last = self.frames.len() - 1;
+        let (mut with, mut without, mut residual) = (0.0, 0.0, 0.0_f64);
+        let count = frames.min(last);
+        for index in 1..=count {
+            let at = |i: usize| self.frames[i.min(last)].as_slice();
+            let before = at(index.saturating_sub(2));
+            let (start, duration) = ((index - 1) as f64 / self.rate, 1.0 / self.rate);
+            let poses = [before, at(index - 1), at(index), at(index + 1)];
+            let spans = [plain.span(start, duration, poses), tracked.span(start, duration, poses)];
+            tracked.state.time = start;
+            plain.state = tracked.state.clone();
+            if contact {
+                other.restore(&collision.to_bytes());
+            }
+            let advance = |shell: &mut Tracked, collision: &mut Collision, span| {
+                let obstruction = contact.then_some(collision as &mut dyn Obstruction);
+                let begun = Clock::now();
+                shell.advance(span, duration, obstruction, &mut []).map(|_| begun.seconds())
+            };
+            // without averages the shell may crumple in one frame beyond what fixed steps can take: that frame is not counted
+            let free = advance(&mut plain, &mut other, &spans[0]);
+            let Ok(held) = advance(&mut tracked, &mut collision, &spans[1]) else { break };
+            if let Ok(free) = free {
+                with += held;
+                without += free;
+            }
+            residual = residual.max(tracked.residual(at(index)));
+        }
+        Run { overhead: with / without - 1.0, fps: count as f64 / with, residual }
+    }
+}
+
+fn points(clip: &clip::Clip) -> Vec<Vec<Vec3>> {
+    let frame = |index| clip.frame(index).expect("samples have their frames").points.swap_remove(0);
+    let points = |points: Vec<[f32; 3]>| points.iter().map(|p| Vec3::from(p.map(f64::from))).collect();
+    (0..clip.frame_count()).map(|index| points(frame(index))).collect()
+}
+
+/// 35 points lead 25 × 65 others by four painted halves.
+fn branch() -> Case {
+    let clip = samples::branch();
+    let guide = &clip.meshes[0];
+    let [width, depth] = [0.84, 0.56];
+    let corner = Vec3::new(-0.5 * width, 0.0, 0.5 * depth);
+    let shape = samples::shapes::triangle_grid(64, 24, corner, width * Vec3::X, -depth * Vec3::Z);
+    let triangles = shape.triangles();
+    let (way, _) = Prolongation::by_closest_point(&guide.rest(), &guide.point_triangles(), &shape.points)
+        .expect("the guide has triangles");
+    let mut functions = TestFunctions::new();
+    for group in &guide.groups {
+        let weights: Vec<f64> = group.weights.iter().map(|w| f64::from(*w)).collect();
+        functions.push(&group.name, &weights, &way.numbers(&weights));
+    }
+    Case::new("35-1625", &clip, shape.points, triangles, way, &functions)
+}
+
+fn finer(name: &'static str, clip: &clip::Clip, levels: usize) -> Case {
+    let (mesh, way) = clip.meshes[0].subdivided(Scheme::Linear, levels);
+    let functions = TestFunctions::hats(&way);
+    Case::new(name, clip, mesh.rest(), mesh.point_triangles(), way, &functions)
+}
+
+fn boxed() -> Case {
+    finer("8-1538", &samples::box_guide(), 4)
+}
+
+fn bag() -> Case {
+    finer("88-1297", &samples::bag(), 2)
+}
+
+/// 280 clusters; and the seconds that 200 of them took.
+fn puppet() -> (Case, f64) {
+    let clip = samples::puppet();
+    let mesh = &clip.meshes[0];
+    let (rest, triangles) = (mesh.rest(), mesh.point_triangles());
+    let all = points(&clip);
+    let frames: Vec<Vec<Vec3>> = (0..32).map(|i| all[i * (all.len() - 1) / 31].clone()).collect();
+    let what = Clusters {
+        triangles: &triangles,
+        frames: &frames,
+        count: 200,
+        compactness: 0.5,
+        density: None,
+        seed: 1,
+        iterations: 32,
+    };
+    let begun = Instant::now();
+    cluster(&what).expect("the puppet is in one piece");
+    let seconds = begun.elapsed().as_secs_f64();
+    let regions = cluster(&Clusters { count: 280, ..what }).expect("the puppet is in one piece");
+    let way = Prolongation::identity(rest.len());
+    let functions = TestFunctions::regions(&rest, &triangles, &regions, &way);
+    (Case::new("3038-3038", &clip, rest, triangles, way, &functions), seconds)
+}
+
+/// Runs on a pool of one thread.
+fn single_threaded<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    match rayon::ThreadPoolBuilder::new().num_threads(1).build() {
+        Ok(pool) => pool.install(work),
+        Err(_) => work(),
+    }
+}
+
+/// Time spent on a processor by this thread where the system tells, else time on the wall.
+struct Clock {
+    on_processor: Option<f64>,
+    wall: Instant,
+}
+
+impl Clock {
+    fn now() -> Self {
+        Self { on_processor: on_processor(), wall: Instant::now() }
+    }
+
+    fn seconds(&self) -> f64 {
+        match (self.on_processor, on_processor()) {
+            (Some(begun), Some(now)) => now - begun,
+            _ => self.wall.elapsed().as_secs_f64(),
+        }
+    }
+}
+
+fn on_processor() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    Some(text.split_whitespace().next()?.parse::<f64>().ok()? * 1e-9)
+}
