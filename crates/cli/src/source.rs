@@ -126,6 +126,10 @@ impl Frames for Watched {
         self.listener.part(&self.title, index + 1, self.frames.count());
         frame
     }
+
+    fn grids(&self, index: usize) -> clip::Result<Vec<clip::Grid>> {
+        self.frames.grids(index)
+    }
 }
 
 /// A number above zero.

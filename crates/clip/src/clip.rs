@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use geometry::Vec3;
 
-use crate::{BvhLayout, Error, Frame, Frames, Image, Material, MemoryFrames, Mesh, Result, Skeleton};
+use crate::{BvhLayout, Error, Frame, Frames, Grid, Image, Material, MemoryFrames, Mesh, Result, Skeleton};
 
 /// An animation: meshes with fixed topology, an optional skeleton, and frames at a fixed rate.
 #[derive(Clone)]
@@ -83,6 +83,17 @@ impl Clip {
     /// The frame at `index`, counted from zero.
     pub fn frame(&self, index: usize) -> Result<Frame> {
         self.frames.read(index)
+    }
+
+    /// The grids that go with the frame at `index`, from the lowest layer to the highest; none in most clips.
+    pub fn grids(&self, index: usize) -> Result<Vec<Grid>> {
+        self.frames.grids(index)
+    }
+
+    /// A scene with nothing in it that lasts for so many frames.
+    pub fn empty(name: impl Into<String>, frame_rate_hz: f64, frame_count: usize) -> Self {
+        let frames = MemoryFrames::new(vec![Frame::default(); frame_count]);
+        Self::new(name, frame_rate_hz, Vec::new(), None, Arc::new(frames))
     }
 
     /// The frame at `index` when it fits the meshes and the skeleton and all its coordinates are finite; otherwise

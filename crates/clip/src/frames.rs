@@ -1,6 +1,6 @@
 //! Frames and where they come from.
 
-use crate::{Error, Result, Transform};
+use crate::{Error, Grid, Result, Transform};
 
 /// One moment of a clip.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -17,6 +17,10 @@ pub trait Frames: Send + Sync {
     fn count(&self) -> usize;
     /// The frame at `index`; [`Error::NoSuchFrame`] beyond the end.
     fn read(&self, index: usize) -> Result<Frame>;
+    /// The grids that go with the frame at `index`; most clips have none. They are large, so they are read by themselves.
+    fn grids(&self, _index: usize) -> Result<Vec<Grid>> {
+        Ok(Vec::new())
+    }
 }
 
 /// Frames held in memory.

@@ -28,6 +28,7 @@ mod error;
 mod faces;
 mod format;
 mod frames;
+mod grid;
 mod material;
 mod mesh;
 mod problems;
@@ -44,10 +45,11 @@ pub use compare::{
 pub use error::Error;
 pub use faces::Faces;
 pub use format::{
-    Animation, BvhChannel, BvhLayout, DEFAULT_FRAME_RATE_HZ, Description, Format, ReadOptions, WriteOptions,
-    Written, describe, read, write,
+    Animation, BvhChannel, BvhLayout, DEFAULT_FRAME_RATE_HZ, Description, Format, Numbered, ReadOptions,
+    WriteOptions, Written, describe, read, write,
 };
 pub use frames::{Frame, Frames, MemoryFrames};
+pub use grid::Grid;
 pub use material::{Image, Material};
 pub use mesh::{Group, Mesh, Part};
 pub use problems::{Problem, Severity, problems};

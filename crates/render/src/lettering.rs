@@ -70,10 +70,30 @@ pub(crate) fn text_width(text: &str, height: f32) -> f32 {
     letters.max(0.0) * height / CAPITAL
 }
 
+/// A line of text as a drawing: coverage of each pixel, 0 to 1, row by row from the top. `height` is that of capitals and `stroke` the
+/// width of the pen, in pixels; `centre` is the middle of the capitals, in pixels from the top left corner.
+pub fn letters(text: &str, size: [u32; 2], centre: [f32; 2], height: f32, stroke: f32) -> Vec<f32> {
+    let mut picture = Picture::filled(size[0], size[1], [0; 3]);
+    let baseline = Vec2::new(centre[0], centre[1] + 0.5 * height);
+    draw_strokes(&mut picture, baseline, Align::Centre, height, 0.5 * stroke, [255; 3], text);
+    picture.pixels.iter().map(|pixel| f32::from(pixel[0]) / 255.0).collect()
+}
+
 /// Draws a line of text; `at` is where its baseline begins, ends or has its middle.
 pub(crate) fn draw_text(picture: &mut Picture, at: Vec2, align: Align, height: f32, color: Srgb, text: &str) {
+    draw_strokes(picture, at, align, height, (0.068 * height).max(0.55), color, text);
+}
+
+fn draw_strokes(
+    picture: &mut Picture,
+    at: Vec2,
+    align: Align,
+    height: f32,
+    half_stroke: f32,
+    color: Srgb,
+    text: &str,
+) {
     let unit = height / CAPITAL;
-    let half_stroke = (0.068 * height).max(0.55);
     let mut x = at.x
         - text_width(text, height)
             * match align {

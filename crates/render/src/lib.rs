@@ -46,6 +46,7 @@ pub use camera::{Camera, View};
 pub use color::{ColorMap, Srgb};
 pub use error::{Error, Result};
 pub use film::Film;
+pub use lettering::letters;
 pub use look::{Ground, Light, Look, Shading};
 pub use painter::{Painter, picture};
 pub use picture::Picture;

@@ -158,6 +158,10 @@ impl Surface {
         }
     }
 
+    pub(crate) fn is_of(&self, mesh: usize) -> bool {
+        self.mesh == mesh
+    }
+
     pub(crate) fn cut_out(&self) -> bool {
         self.cut_out && self.texture.is_some()
     }

@@ -133,6 +133,33 @@ impl<'a> Tracer<'a> {
         pixels
     }
 
+    /// How much of each pixel is covered by facets that count, row by row from the top; what lies before them does not hide them.
+    pub(crate) fn coverage(&self, counts: impl Fn(&Facet) -> bool + Sync) -> Vec<f32> {
+        let [width, height] = self.size;
+        let share = 1.0 / (self.samples * self.samples) as f32;
+        let covered = |x: usize, y: usize| {
+            let direction = self.lens.direction(self.on_film(x, y));
+            let mut near = 0.0;
+            for _ in 0..64 {
+                let Some(hit) = self.scene.caster.nearest(self.lens.eye, direction, near) else {
+                    return false;
+                };
+                if counts(&self.scene.facets[hit.triangle]) && !self.is_hole(&hit) {
+                    return true;
+                }
+                near = hit.distance * (1.0 + 1e-6) + 1e-6;
+            }
+            false
+        };
+        let pixel = |x: usize, y: usize| {
+            let rays = (0..self.samples * self.samples).map(|i| (i % self.samples, i / self.samples));
+            let hits = rays.filter(|(i, j)| covered(x * self.samples + i, y * self.samples + j));
+            hits.count() as f32 * share
+        };
+        let row = |y: usize| (0..width).map(|x| pixel(x, y)).collect::<Vec<_>>();
+        (0..height).into_par_iter().flat_map_iter(row).collect()
+    }
+
     /// The pixels of some rows: cast, even out the light, develop.
     fn strip(&self, first: usize, last: usize) -> Vec<Srgb> {
         let across = self.size[0] * self.samples;

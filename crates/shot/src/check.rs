@@ -161,7 +161,7 @@ impl LayerEntry {
             Some(name) => clip.mesh_index(name).ok_or_else(|| NoTarget::Unknown(name.clone()))?,
             None => clip.meshes.iter().position(|mesh| self.layer.suits(mesh)).unwrap_or(0),
         };
-        if clip.meshes.is_empty() {
+        if clip.meshes.is_empty() && self.layer.needs_mesh() {
             return Err(NoTarget::NoMeshes);
         }
         Ok(Target { clip: clip.clone(), mesh, folder: folder.to_owned() })

@@ -18,8 +18,14 @@ impl Shot {
                 Some(sample) => (sample.make)(),
                 None => return Err(crate::mistake::Mistakes(vec![self.unknown_sample(name)]).into()),
             },
+            (None, None) if self.input.duration.is_some() => {
+                let rate = self.input.frame_rate.unwrap_or(clip::DEFAULT_FRAME_RATE_HZ);
+                let seconds = self.input.duration.unwrap_or_default();
+                Clip::empty(&self.name, rate, (seconds * rate).round().max(1.0) as usize)
+            }
             (None, None) => {
-                let mistake = self.mistake("input", "the input needs a `file` or a `sample`");
+                let words = "the input needs a `file`, a `sample` or a `duration`";
+                let mistake = self.mistake("input", words);
                 return Err(crate::mistake::Mistakes(vec![mistake]).into());
             }
         };
@@ -186,6 +192,13 @@ impl Frames for Cropped {
             return Err(clip::Error::NoSuchFrame { index, count: self.count() });
         }
         self.frames.read(self.range.first + index)
+    }
+
+    fn grids(&self, index: usize) -> clip::Result<Vec<clip::Grid>> {
+        if index >= self.count() {
+            return Err(clip::Error::NoSuchFrame { index, count: self.count() });
+        }
+        self.frames.grids(self.range.first + index)
     }
 }
 

@@ -12,7 +12,7 @@ mod tracks;
 use std::fmt;
 use std::path::PathBuf;
 
-use clip::{Clip, Frame, Mesh};
+use clip::{Clip, Frame, Grid, Mesh};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -35,6 +35,11 @@ pub trait Layer: Send + Sync {
 
     /// Whether the layer could work on this mesh. Where the shot file names no mesh, the first suitable one is taken.
     fn suits(&self, _mesh: &Mesh) -> bool {
+        true
+    }
+
+    /// Whether the layer works on a mesh. One that does not, smoke for instance, also goes into an empty scene.
+    fn needs_mesh(&self) -> bool {
         true
     }
 
@@ -89,7 +94,7 @@ pub trait Settings: Layer + Serialize + DeserializeOwned + JsonSchema + 'static 
 pub struct Target {
     /// The layer's input: the file, or the baked result of the layer below.
     pub clip: Clip,
-    /// Which mesh; always within the clip's meshes.
+    /// Which mesh; always within the clip's meshes, unless the layer needs none.
     pub mesh: usize,
     /// Where relative paths in the layer's settings start: the shot file's folder.
     pub folder: PathBuf,
@@ -119,6 +124,8 @@ impl Target {
 pub struct FrameResult {
     /// The whole frame, what the layer does not touch included.
     pub frame: Frame,
+    /// Fields that the layer makes; they are stored beside the frame under the layer's name.
+    pub grids: Vec<Grid>,
     /// Numbers for the report.
     pub figures: Figures,
     /// Sentences for the report.

@@ -63,6 +63,9 @@ pub struct Input {
     pub file: Option<PathBuf>,
     /// The name of a sample that comes with followthrough, instead of a file: `flag`, `curtain` and others.
     pub sample: Option<String>,
+    /// How many seconds a scene with nothing in it lasts, instead of a file or a sample: for layers that need no animation, such as smoke.
+    #[schemars(extend("exclusiveMinimum" = 0.0, "maximum" = 3600.0))]
+    pub duration: Option<f64>,
     /// The animation to take from a file that holds several. Default: the first.
     pub clip: Option<String>,
     /// Frames per second: the rate at which glTF is sampled, and the speed at which the frames of an OBJ sequence, PC2 or MDD follow
@@ -344,12 +347,31 @@ fn check_source(document: &Document, input: &Input, mistakes: &mut Vec<Mistake>)
         let span = document.nearest(path).span.clone();
         mistakes.push(Mistake::new(&document.source, span, message).with_help(help));
     };
+    if let (Some(_), true) = (input.duration, input.file.is_some() || input.sample.is_some()) {
+        say(
+            "input.duration",
+            "a `duration` is for an empty scene, but the input has something in it",
+            "remove it",
+        );
+    }
     match (&input.file, &input.sample) {
+        (None, None) if input.duration.is_some() => {
+            let about_files = [
+                ("clip", input.clip.is_some()),
+                ("unit", input.unit.is_some()),
+                ("mesh", input.mesh.is_some()),
+                ("cache", input.cache.is_some()),
+            ];
+            for (key, _) in about_files.iter().filter(|(_, given)| *given) {
+                let message = format!("`{key}` is about files, but the input is an empty scene");
+                say(&format!("input.{key}"), &message, "remove it");
+            }
+        }
         (None, None) => {
             say(
                 "input",
-                "the input needs a `file` or a `sample`",
-                "write `file = \"….glb\"` or `sample = \"flag\"`",
+                "the input needs a `file`, a `sample` or a `duration`",
+                "write `file = \"….glb\"`, `sample = \"flag\"`, or `duration = 5.0` for an empty scene",
             );
         }
         (Some(_), Some(_)) => {

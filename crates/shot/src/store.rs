@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! .bake/flag-0123456789abcdef/
-//!     frame-00042.bin        points, pose and figures of a frame, with a checksum
+//!     frame-00042.bin        points, pose, grids and figures of a frame, with a checksum
 //!     checkpoint-00042.bin   the simulation's state after frame 42, with a checksum
 //!     timings.txt            frame and seconds, one line each; for the report only
 //!     notes.json             what the simulation said about itself
@@ -15,13 +15,14 @@
 //! a layer passes through untouched are not stored again: they are read from the layer below.
 
 mod codec;
+pub(crate) mod grids;
 
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use clip::{Frame, Frames, Transform};
+use clip::{Frame, Frames, Grid, Transform};
 
 use crate::layer::Figures;
 use crate::{Error, Key};
@@ -159,6 +160,20 @@ impl StoredFrames {
         Self { store, below, strength }
     }
 
+    fn stored(&self, index: usize) -> clip::Result<StoredFrame> {
+        self.store.read_frame(index).ok_or_else(|| self.damaged(index))
+    }
+
+    fn damaged(&self, index: usize) -> clip::Error {
+        clip::Error::Malformed {
+            path: self.store.frame_path(index),
+            place: format!("frame {index}"),
+            problem: String::from(
+                "the baked frame is missing or damaged; bake again and only it is made anew",
+            ),
+        }
+    }
+
     pub(crate) fn figures(&self, index: usize) -> (Figures, Vec<String>) {
         self.store.read_frame(index).map(|frame| (frame.figures, frame.warnings)).unwrap_or_default()
     }
@@ -173,13 +188,7 @@ impl Frames for StoredFrames {
         if index >= self.count() {
             return Err(clip::Error::NoSuchFrame { index, count: self.count() });
         }
-        let stored = self.store.read_frame(index).ok_or_else(|| clip::Error::Malformed {
-            path: self.store.frame_path(index),
-            place: format!("frame {index}"),
-            problem: String::from(
-                "the baked frame is missing or damaged; bake again and only it is made anew",
-            ),
-        })?;
+        let stored = self.stored(index)?;
         let blended = self.strength < 1.0;
         let whole = stored.pose.is_some() && stored.points.iter().all(Option::is_some);
         if whole && !blended {
@@ -189,6 +198,20 @@ impl Frames for StoredFrames {
         let below = self.below.read(index)?;
         let frame = stored.over(below.clone());
         Ok(if blended { blend(&below, &frame, self.strength) } else { frame })
+    }
+
+    fn grids(&self, index: usize) -> clip::Result<Vec<Grid>> {
+        let mut all = self.below.grids(index)?;
+        let s = self.strength as f32;
+        for packed in self.stored(index)?.grids {
+            let mut grid = grids::unpack(&packed).ok_or_else(|| self.damaged(index))?;
+            // there is no such field below: less of it is a thinner one
+            if s < 1.0 {
+                grid.values.iter_mut().for_each(|value| *value *= s);
+            }
+            all.push(grid);
+        }
+        Ok(all)
     }
 }
 

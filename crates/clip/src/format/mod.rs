@@ -10,6 +10,7 @@ mod cache;
 mod gltf;
 mod mdd;
 mod mtl;
+mod numbered;
 mod obj_read;
 mod obj_write;
 mod off;
@@ -21,6 +22,7 @@ mod stl;
 pub(crate) use atomic::AtomicFile;
 
 pub use bvh::{BvhChannel, BvhLayout};
+pub use numbered::Numbered;
 
 use std::fs::File;
 use std::io::Read;
@@ -180,7 +182,7 @@ pub struct Animation {
 pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Clip> {
     let path = path.as_ref();
     check_options(path, options)?;
-    if let Some(pattern) = sequence::Pattern::parse(path) {
+    if let Some(pattern) = sequence::pattern(path) {
         return sequence::read(&pattern, options);
     }
     match Format::detect(path)? {
@@ -210,13 +212,13 @@ pub fn write(path: impl AsRef<Path>, clip: &Clip, options: &WriteOptions) -> Res
         let problem = format!("a clip with {} frames per second cannot be written", clip.frame_rate_hz);
         return Err(Error::Unsupported { path: path.to_path_buf(), problem });
     }
-    if let Some(pattern) = sequence::Pattern::parse(path) {
+    if let Some(pattern) = sequence::pattern(path) {
         return sequence::write(&pattern, clip, options);
     }
     match Format::from_extension(path) {
         Some(Format::Glb) => gltf::write(path, clip, options),
         Some(Format::Obj) if clip.frame_count() == 1 => obj_write::write(path, clip, options),
-        Some(Format::Obj) => sequence::write(&sequence::Pattern::beside(path), clip, options),
+        Some(Format::Obj) => sequence::write(&Numbered::beside(path), clip, options),
         Some(Format::Pc2) => pc2::write(path, clip, options),
         Some(Format::Mdd) => mdd::write(path, clip, options),
         Some(Format::Bvh) => bvh::write(path, clip, options),
@@ -235,7 +237,7 @@ pub fn write(path: impl AsRef<Path>, clip: &Clip, options: &WriteOptions) -> Res
 /// Looks into a file without reading its frames.
 pub fn describe(path: impl AsRef<Path>) -> Result<Description> {
     let path = path.as_ref();
-    if sequence::Pattern::parse(path).is_some() {
+    if sequence::pattern(path).is_some() {
         return Ok(Description { format: Format::Obj, animations: Vec::new() });
     }
     let format = Format::detect(path)?;

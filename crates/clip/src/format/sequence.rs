@@ -1,111 +1,25 @@
 //! Numbered OBJ sequences: one file per frame.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use super::obj_read::{self, Parsed};
 use super::obj_write::ObjText;
 use super::{
-    DEFAULT_FRAME_RATE_HZ, ReadOptions, WriteOptions, Written, atomic, malformed, name_of, read_bytes,
+    DEFAULT_FRAME_RATE_HZ, Numbered, ReadOptions, WriteOptions, Written, atomic, malformed, name_of,
+    read_bytes,
 };
 use crate::{Clip, Error, Frame, Frames, MemoryFrames, Result};
 
-/// How the files of a sequence are called: a folder, what stands before and behind the number, and its least width.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Pattern {
-    folder: PathBuf,
-    before: String,
-    width: usize,
-    behind: String,
-}
-
-impl Pattern {
-    /// From `flag.####.obj` or `flag_%04d.obj`; `None` for other names and for files that really are called so.
-    pub(super) fn parse(path: &Path) -> Option<Self> {
-        let name = path.file_name()?.to_str()?;
-        let folder = path.parent()?.to_path_buf();
-        let (before, width, behind) = if let Some(start) = name.find('#') {
-            let width = name[start..].bytes().take_while(|&b| b == b'#').count();
-            (&name[..start], width, &name[start + width..])
-        } else {
-            let start = name.find('%')?;
-            let (digits, behind) = name[start + 1..].split_once('d')?;
-            let width = if digits.is_empty() {
-                0
-            } else {
-                digits.strip_prefix('0')?.parse().ok().filter(|&w| w < 20)?
-            };
-            (&name[..start], width, behind)
-        };
-        let is_obj = behind.to_ascii_lowercase().ends_with(".obj");
-        (is_obj && !path.exists()).then(|| Self {
-            folder,
-            before: before.into(),
-            width,
-            behind: behind.into(),
-        })
-    }
-
-    /// The sequence that a clip called `flag.obj` is written as: `flag.####.obj`.
-    pub(super) fn beside(path: &Path) -> Self {
-        let name = path.file_stem().unwrap_or_default().to_string_lossy();
-        let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
-        Self { folder, before: format!("{name}."), width: 4, behind: ".obj".into() }
-    }
-
-    /// The patterns of which this file may be one: padded with zeros to its own width, or not padded.
-    fn of_file(path: &Path) -> Vec<Self> {
-        let (Some(stem), Some(extension)) = (path.file_stem(), path.extension()) else { return Vec::new() };
-        let stem = stem.to_string_lossy();
-        let digits = stem.bytes().rev().take_while(u8::is_ascii_digit).count();
-        if digits == 0 || digits > 18 {
-            return Vec::new();
-        }
-        let before = stem[..stem.len() - digits].to_string();
-        let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
-        let behind = format!(".{}", extension.to_string_lossy());
-        [digits, 0]
-            .map(|width| Self {
-                folder: folder.clone(),
-                before: before.clone(),
-                width,
-                behind: behind.clone(),
-            })
-            .to_vec()
-    }
-
-    fn file(&self, number: u64) -> PathBuf {
-        self.folder.join(format!("{}{number:0width$}{}", self.before, self.behind, width = self.width))
-    }
-
-    /// The pattern as a path to show.
-    fn path(&self) -> PathBuf {
-        self.folder.join(format!("{}{}{}", self.before, "#".repeat(self.width.max(1)), self.behind))
-    }
-
-    /// The numbers that there are files for, in order.
-    fn numbers(&self) -> Result<Vec<u64>> {
-        let folder = if self.folder.as_os_str().is_empty() { Path::new(".") } else { &self.folder };
-        let io = |source| Error::Io { path: folder.to_path_buf(), source };
-        let mut numbers = Vec::new();
-        for entry in std::fs::read_dir(folder).map_err(io)? {
-            let name = entry.map_err(io)?.file_name();
-            let Some(name) = name.to_str() else { continue };
-            let middle = name.strip_prefix(&self.before).and_then(|rest| rest.strip_suffix(&self.behind));
-            let Some(number) = middle.and_then(|middle| middle.parse::<u64>().ok()) else { continue };
-            if middle == Some(format!("{number:0width$}", width = self.width).as_str()) {
-                numbers.push(number);
-            }
-        }
-        numbers.sort_unstable();
-        Ok(numbers)
-    }
+/// The sequence that a path such as `flag.####.obj` stands for.
+pub(super) fn pattern(path: &Path) -> Option<Numbered> {
+    Numbered::parse(path).filter(|pattern| pattern.behind.to_ascii_lowercase().ends_with(".obj"))
 }
 
 /// Reads a file alone when it is alone, otherwise the sequence that it is one of.
 pub(super) fn read_file_or_sequence(path: &Path, options: &ReadOptions) -> Result<Clip> {
     if !options.single {
-        for pattern in Pattern::of_file(path) {
+        for pattern in Numbered::of_file(path) {
             if pattern.numbers()?.len() > 1 {
                 return read(&pattern, options);
             }
@@ -119,19 +33,9 @@ pub(super) fn read_file_or_sequence(path: &Path, options: &ReadOptions) -> Resul
 }
 
 /// Reads a sequence: the first file gives the rest shape, the others come when they are asked for.
-pub(super) fn read(pattern: &Pattern, options: &ReadOptions) -> Result<Clip> {
-    let numbers = pattern.numbers()?;
-    let Some(&first) = numbers.first() else {
-        return Err(malformed(&pattern.path(), "the folder", "no file of this sequence is there"));
-    };
-    if let Some(gap) = numbers.windows(2).find(|pair| pair[1] != pair[0] + 1) {
-        let place = format!("between frames {} and {}", gap[0], gap[1]);
-        let problem = format!(
-            "{} is missing; write it again, or read one file alone",
-            pattern.file(gap[0] + 1).display()
-        );
-        return Err(malformed(&pattern.path(), place, problem));
-    }
+pub(super) fn read(pattern: &Numbered, options: &ReadOptions) -> Result<Clip> {
+    let numbers = pattern.gapless()?;
+    let first = numbers[0];
     let path = pattern.file(first);
     let parsed = parse(&path, options)?;
     let scene = obj_read::assemble(&path, &parsed)?;
@@ -147,7 +51,7 @@ pub(super) fn read(pattern: &Pattern, options: &ReadOptions) -> Result<Clip> {
 }
 
 /// Writes every frame as a file of its own.
-pub(super) fn write(pattern: &Pattern, clip: &Clip, options: &WriteOptions) -> Result<Written> {
+pub(super) fn write(pattern: &Numbered, clip: &Clip, options: &WriteOptions) -> Result<Written> {
     let first = u64::from(options.start_frame.unwrap_or(1));
     let library_name = format!("{}{}", pattern.before.trim_end_matches(['.', '_', '-']), pattern.behind);
     let scene = ObjText::new(&pattern.folder.join(library_name), clip, options)?;
@@ -177,7 +81,7 @@ fn clip(path: &Path, scene: obj_read::ObjScene, options: &ReadOptions, frames: A
 }
 
 struct SequenceFrames {
-    pattern: Pattern,
+    pattern: Numbered,
     first: u64,
     count: usize,
     options: ReadOptions,
@@ -233,13 +137,13 @@ mod tests {
 
     #[test]
     fn patterns_are_hashes_or_printf() {
-        let pattern = Pattern::parse(Path::new("a/flag.####.obj")).unwrap();
+        let pattern = Numbered::parse(Path::new("a/flag.####.obj")).unwrap();
         assert_eq!(pattern.file(7), Path::new("a/flag.0007.obj"));
-        let pattern = Pattern::parse(Path::new("flag_%03d.obj")).unwrap();
+        let pattern = Numbered::parse(Path::new("flag_%03d.obj")).unwrap();
         assert_eq!(pattern.file(12345), Path::new("flag_12345.obj"));
-        assert_eq!(Pattern::parse(Path::new("flag.obj")), None);
-        assert_eq!(Pattern::parse(Path::new("100%.obj")), None);
-        assert_eq!(Pattern::parse(Path::new("flag.##.glb")), None);
+        assert_eq!(Numbered::parse(Path::new("flag.obj")), None);
+        assert_eq!(Numbered::parse(Path::new("100%.obj")), None);
+        assert_eq!(Numbered::parse(Path::new("flag.##.glb")), None);
     }
 
     fn folder_with(files: &[(&str, &str)]) -> tempfile::TempDir {

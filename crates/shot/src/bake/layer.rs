@@ -11,7 +11,7 @@ use crate::layer::{Failure, Figures, FrameResult, Simulation, Target};
 use crate::measure::Measure;
 use crate::progress::{Context, Event};
 use crate::shot::LayerEntry;
-use crate::store::{Store, StoredFrame, StoredFrames};
+use crate::store::{Store, StoredFrame, StoredFrames, grids};
 use crate::{Error, Key};
 
 pub(super) struct Job<'a> {
@@ -83,7 +83,8 @@ impl Job<'_> {
         have: &mut [bool],
         context: &Context<'_>,
     ) -> Result<(), Error> {
-        let measure = Measure::new(&self.carried.meshes[self.target.mesh]);
+        let mesh = self.carried.meshes.get(self.target.mesh).filter(|_| self.entry.layer.needs_mesh());
+        let measure = mesh.map(Measure::new);
         let mut next = 0;
         while let Some(missing) = have.iter().position(|have| !have) {
             if let Some((done, state)) = store.checkpoint_in(next, missing) {
@@ -104,7 +105,7 @@ impl Job<'_> {
                 let start = Instant::now();
                 let result = simulation.frame(next).map_err(|failure| self.failed(next, failure))?;
                 if !have[next] {
-                    self.keep(store, next, result, &measure)?;
+                    self.keep(store, next, result, measure.as_ref())?;
                     store.write_checkpoint(next, &simulation.checkpoint())?;
                     have[next] = true;
                     let seconds = start.elapsed().as_secs_f64();
@@ -125,15 +126,25 @@ impl Job<'_> {
         store: &Store,
         index: usize,
         mut result: FrameResult,
-        measure: &Measure,
+        measure: Option<&Measure>,
     ) -> Result<(), Error> {
         let below = self.carried.frame(index)?;
         self.check(index, &result.frame, &below)?;
         let mesh = self.target.mesh;
-        measure.add_to(&mut result.figures, &mut result.frame, &below, mesh);
+        if let Some(measure) = measure {
+            measure.add_to(&mut result.figures, &mut result.frame, &below, mesh);
+        }
+        for grid in &mut result.grids {
+            if let Some(place) = grid.not_finite() {
+                let sentence = format!("`{}` is not a finite number at point {place:?}", grid.name);
+                return Err(self.failed(index, Failure::new(sentence)));
+            }
+            grid.name = format!("{}/{}", self.entry.name, grid.name);
+        }
         let stored = StoredFrame {
             figures: result.figures,
             warnings: result.warnings,
+            grids: result.grids.iter().map(grids::pack).collect(),
             ..StoredFrame::difference(result.frame, &below)
         };
         store.write_frame(index, &stored)

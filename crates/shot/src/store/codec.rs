@@ -10,7 +10,7 @@ use glam::{Quat, Vec3};
 use crate::Key;
 use crate::layer::{Figure, Figures};
 
-const FRAME_MARK: &[u8; 8] = b"FTFRAME1";
+const FRAME_MARK: &[u8; 8] = b"FTFRAME2";
 const CHECKPOINT_MARK: &[u8; 8] = b"FTCHECK1";
 const HASH: usize = 32;
 /// In place of a count: not stored, the same as in the layer below.
@@ -21,6 +21,8 @@ const AS_BELOW: u32 = u32::MAX;
 pub(crate) struct StoredFrame {
     pub(crate) points: Vec<Option<Vec<[f32; 3]>>>,
     pub(crate) pose: Option<Vec<Transform>>,
+    /// Fields that the layer made, packed.
+    pub(crate) grids: Vec<Vec<u8>>,
     pub(crate) figures: Figures,
     pub(crate) warnings: Vec<String>,
 }
@@ -75,6 +77,11 @@ impl StoredFrame {
         }
         put(&mut bytes, self.warnings.len() as u32);
         self.warnings.iter().for_each(|warning| put_text(&mut bytes, warning));
+        put(&mut bytes, self.grids.len() as u32);
+        for grid in &self.grids {
+            put(&mut bytes, grid.len() as u32);
+            bytes.extend_from_slice(grid);
+        }
         seal(bytes)
     }
 
@@ -103,7 +110,8 @@ impl StoredFrame {
             figures.0.push(Figure { name, unit, value });
         }
         let warnings = (0..take(&mut bytes)?).map(|_| take_text(&mut bytes)).collect::<Option<_>>()?;
-        Some(Self { points, pose, figures, warnings })
+        let grids = (0..take(&mut bytes)?).map(|_| take_bytes(&mut bytes)).collect::<Option<_>>()?;
+        Some(Self { points, pose, grids, figures, warnings })
     }
 }
 
@@ -160,11 +168,15 @@ fn take(bytes: &mut &[u8]) -> Option<u32> {
     take_chunk::<4>(bytes).map(|chunk| u32::from_le_bytes(*chunk))
 }
 
-fn take_text(bytes: &mut &[u8]) -> Option<String> {
+fn take_bytes(bytes: &mut &[u8]) -> Option<Vec<u8>> {
     let count = take(bytes)? as usize;
-    let (text, rest) = bytes.split_at_checked(count)?;
+    let (taken, rest) = bytes.split_at_checked(count)?;
     *bytes = rest;
-    String::from_utf8(text.to_vec()).ok()
+    Some(taken.to_vec())
+}
+
+fn take_text(bytes: &mut &[u8]) -> Option<String> {
+    String::from_utf8(take_bytes(bytes)?).ok()
 }
 
 fn take_points(bytes: &mut &[u8], count: usize) -> Option<Vec<[f32; 3]>> {
@@ -208,6 +220,7 @@ mod tests {
         let frame = StoredFrame {
             points: vec![Some(vec![[1.0, f32::MIN_POSITIVE, -0.0]; 5]), None],
             pose: Some(vec![joint]),
+            grids: vec![vec![1, 2, 3], Vec::new()],
             figures,
             warnings: vec!["it sags".into()],
         };
