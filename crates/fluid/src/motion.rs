@@ -4,6 +4,8 @@
 //! least squares over the boundary, minimising ∫(χ₁ − χ₀ + d·∇χ)². What is left of the change, a body that bends or grows, moves along the
 //! boundary's normal: d = −(χ₁ − χ₀)∇χ/|∇χ|², and is carried into the body by blurring.
 
+use rayon::prelude::*;
+
 use crate::prepare::{sample, smooth};
 use crate::{Domain, Error, Field, Obstacle, Side};
 
@@ -49,7 +51,7 @@ impl MovingMask {
     pub fn at(&self, fraction: f64) -> Obstacle {
         let t = fraction.clamp(0.0, 1.0);
         let h = self.domain.spacings();
-        let mask = Field::from_fn(self.from.points, |[x, y, z]| {
+        let mask = in_rows(self.from.points, |x, y, z| {
             let i = x + self.from.points[0] * (y + self.from.points[1] * z);
             let d = [0, 1].map(|axis| f64::from(self.shift[axis].values[i]));
             let at = |s: f64| [x as f64 + s * d[0], y as f64 + s * d[1], z as f64];
@@ -89,15 +91,25 @@ fn displacement(from: &Field, to: &Field, domain: &Domain) -> [Field; 2] {
         f64::from(sample(to, domain, index))
     };
     let mut angle = 0.0_f64;
+    // one angle needs no more than some ten thousand points
+    let stride = (((points[0] * points[1]) as f64 / 1e4).sqrt() as usize).max(1);
     for _ in 0..12 {
-        let (mut top, mut bottom) = (0.0, 0.0);
-        each(points, |x, y, z| {
-            let delta = 1e-3;
-            let change = moved(x, y, z, angle) - f64::from(from.at(x, y, z));
-            let slope = (moved(x, y, z, angle + delta) - moved(x, y, z, angle - delta)) / (2.0 * delta);
-            top += change * slope;
-            bottom += slope * slope;
-        });
+        let sums = |y: usize| {
+            let (mut top, mut bottom) = (0.0, 0.0);
+            for z in 0..points[2] {
+                for x in (0..points[0]).step_by(stride) {
+                    let delta = 1e-3;
+                    let change = moved(x, y, z, angle) - f64::from(from.at(x, y, z));
+                    let slope =
+                        (moved(x, y, z, angle + delta) - moved(x, y, z, angle - delta)) / (2.0 * delta);
+                    top += change * slope;
+                    bottom += slope * slope;
+                }
+            }
+            (top, bottom)
+        };
+        let rows: Vec<(f64, f64)> = (0..points[1]).into_par_iter().step_by(stride).map(sums).collect();
+        let (top, bottom) = rows.iter().fold((0.0, 0.0), |(a, b), (top, bottom)| (a + top, b + bottom));
         if bottom < 1e-9 {
             break;
         }
@@ -115,6 +127,7 @@ fn displacement(from: &Field, to: &Field, domain: &Domain) -> [Field; 2] {
     };
     // the rest, along the normal, spread from the boundary so that the body's inside moves with it
     let mut weight = Field::constant(points, 0.0);
+    let changes = in_rows(points, |x, y, z| (moved(x, y, z, angle) - f64::from(from.at(x, y, z))) as f32);
     let mut rest = still;
     each(points, |x, y, z| {
         let i = x + points[0] * (y + points[1] * z);
@@ -125,7 +138,7 @@ fn displacement(from: &Field, to: &Field, domain: &Domain) -> [Field; 2] {
         };
         let gradient = [0.5 * (near(1, 0) - near(-1, 0)), 0.5 * (near(0, 1) - near(0, -1))];
         let square = gradient[0] * gradient[0] + gradient[1] * gradient[1];
-        let change = moved(x, y, z, angle) - f64::from(from.at(x, y, z));
+        let change = f64::from(changes.values[i]);
         weight.values[i] = square as f32;
         for d in 0..2 {
             rest[d].values[i] = (-change * gradient[d]) as f32;
@@ -168,6 +181,16 @@ fn centroid(mask: &Field, domain: &Domain) -> Option<[f64; 2]> {
             }
         })
     })
+}
+
+/// A field from a function of the point, rows in parallel.
+fn in_rows(points: [usize; 3], value: impl Fn(usize, usize, usize) -> f32 + Sync) -> Field {
+    let mut field = Field::constant(points, 0.0);
+    field.values.par_chunks_mut(points[0].max(1)).enumerate().for_each(|(row, line)| {
+        let (y, z) = (row % points[1], row / points[1]);
+        line.iter_mut().enumerate().for_each(|(x, v)| *v = value(x, y, z));
+    });
+    field
 }
 
 fn each(points: [usize; 3], mut visit: impl FnMut(usize, usize, usize)) {

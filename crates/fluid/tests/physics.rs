@@ -149,8 +149,11 @@ fn front_height(field: &Field, domain: &Domain, level: f32) -> f64 {
 
 #[test]
 fn a_warm_bubble_rises_as_other_models_have_it() {
-    // Wicker and Skamarock 1998; Bryan and Fritsch 2002, dry case: 2 K of cos² in neutral air of 300 K, 20 × 10 km at 100 m, 1000 s. Their
-    // extremes as quoted from memory, still to be checked against the paper: θ′ up to 2.07 K, w from −8.58 to 14.54 m/s.
+    // Wicker and Skamarock 1998 (doi 10.1175/1520-0493(1998)126<1992:ATSSFT>2.0.CO;2); Bryan and Fritsch 2002, dry case
+    // (doi 10.1175/1520-0493(2002)130<2917:ABSFMN>2.0.CO;2): 2 cos²(πL/2) K in neutral air of 300 K, L = r/2 km about a point 2 km up, 20 × 10 km
+    // at 100 m, no viscosity, 1000 s. This set-up is as TrixiAtmo's reference data and ERF's published validation (JAMES) have it; both give
+    // contours only. The extremes are Bryan and Fritsch's as quoted from memory, the paper itself was not at hand: θ′ up to 2.07 K, w from
+    // −8.58 to 14.54 m/s.
     let domain = Domain::plane([200, 101], [20_000.0, 10_000.0], [Side::Periodic, Side::Wall]).unwrap();
     let bubble = domain.field(|p| {
         let l = ((p[0] - 10_000.0) / 2000.0).hypot((p[1] - 2000.0) / 2000.0);

@@ -24,9 +24,9 @@ pages! {
     Dependencies: "docs/dependencies.md",
     Formats: "docs/formats.md",
     ShotFile: "docs/shot-file.md",
-    Smoke: "docs/smoke.md",
     TetMeshing: "docs/tet-meshing.md",
     LayerCloth: "docs/layers/cloth.md",
+    LayerSmoke: "docs/layers/smoke.md",
     LayerSmooth: "docs/layers/smooth.md",
     LayerTracks: "docs/layers/tracks.md",
 }

@@ -22,6 +22,8 @@ pub struct Film {
     /// Where the last frame's duration stands in `chunks`, and which picture it began with.
     open: Option<(usize, usize)>,
     count: usize,
+    /// The size of a film that one sees through.
+    clear: Option<[u32; 2]>,
 }
 
 /// Bytes in a chunk's header: its name and its length.
@@ -36,7 +38,15 @@ impl Film {
         if !(frame_rate_hz.is_finite() && frame_rate_hz > 0.0) {
             return Err(Error::FrameRate { frame_rate_hz });
         }
-        Ok(Self { frame_rate_hz, exact: false, chunks: Vec::new(), last: None, open: None, count: 0 })
+        Ok(Self {
+            frame_rate_hz,
+            exact: false,
+            chunks: Vec::new(),
+            last: None,
+            open: None,
+            count: 0,
+            clear: None,
+        })
     }
 
     /// An empty film that will keep every pixel as it is, in about five times the space.
@@ -68,6 +78,32 @@ impl Film {
         Ok(())
     }
 
+    /// Adds a picture that one sees through: bytes of red, green, blue (not multiplied by alpha) and alpha. Every pixel is kept as it is.
+    pub fn push_clear(&mut self, width: u32, height: u32, pixels: &[u8]) -> Result<()> {
+        let expected = match (&self.last, self.clear) {
+            (Some(last), _) => (last.width, last.height),
+            (None, Some([width, height])) => (width, height),
+            (None, None) => (width, height),
+        };
+        let known = width > 0 && height > 0 && width.max(height) <= Error::LARGEST_SIDE;
+        if !known || pixels.len() != 4 * width as usize * height as usize {
+            return Err(Error::Size { width, height });
+        }
+        if (width, height) != expected || self.last.is_some() {
+            return Err(Error::FilmSize { index: self.count, expected, found: (width, height) });
+        }
+        self.close();
+        self.open = Some((self.chunks.len() + CHUNK_HEADER + 12, self.count));
+        let mut still = Vec::new();
+        WebPEncoder::new(&mut still)
+            .encode(pixels, width, height, ColorType::Rgba8)
+            .map_err(|error| Error::Encoding { problem: error.to_string() })?;
+        self.begin_chunk([0, 0, width, height], &still.split_off(12));
+        self.clear = Some([width, height]);
+        self.count += 1;
+        Ok(())
+    }
+
     /// How many pictures were pushed.
     pub fn len(&self) -> usize {
         self.count
@@ -81,7 +117,8 @@ impl Film {
     /// The bytes of the WebP file.
     pub fn finish(mut self) -> Result<Vec<u8>> {
         self.close();
-        let Some(last) = &self.last else {
+        let size = self.last.as_ref().map(|last| [last.width, last.height]).or(self.clear);
+        let Some([width, height]) = size else {
             return Err(Error::Nothing { what: "a film needs at least one picture" });
         };
         let mut file = Vec::with_capacity(self.chunks.len() + 64);
@@ -89,9 +126,10 @@ impl Film {
         file.extend([0; 4]);
         file.extend(b"WEBPVP8X");
         file.extend(10u32.to_le_bytes());
-        file.extend([0b10, 0, 0, 0]); // animated, opaque
-        file.extend(three_bytes(last.width - 1));
-        file.extend(three_bytes(last.height - 1));
+        let alpha = if self.clear.is_some() { 0b1_0000 } else { 0 };
+        file.extend([0b10 | alpha, 0, 0, 0]); // animated
+        file.extend(three_bytes(width - 1));
+        file.extend(three_bytes(height - 1));
         file.extend(b"ANIM");
         file.extend(6u32.to_le_bytes());
         file.extend([255; 4]); // behind the frames, never seen
@@ -125,6 +163,12 @@ impl Film {
             picture.pixels.chunks_exact(picture.width as usize).take(bottom as usize).skip(top as usize);
         let pixels: Vec<Srgb> = rows.flat_map(|row| &row[left as usize..right as usize]).copied().collect();
         let image = image_chunk(&pixels, right - left, bottom - top, self.exact)?;
+        self.begin_chunk(rectangle, &image);
+        Ok(())
+    }
+
+    /// Appends an `ANMF` chunk with a compressed rectangle.
+    fn begin_chunk(&mut self, [left, top, right, bottom]: [u32; 4], image: &[u8]) {
         self.chunks.extend(b"ANMF");
         self.chunks.extend((16 + image.len() as u32).to_le_bytes());
         self.chunks.extend(three_bytes(left / 2));
@@ -134,7 +178,6 @@ impl Film {
         self.chunks.extend([0; 3]); // duration, known when the next picture differs
         self.chunks.push(0b10); // replaces what is there, stays afterwards
         self.chunks.extend(image);
-        Ok(())
     }
 }
 
@@ -219,6 +262,22 @@ mod tests {
                 assert!(off.iter().sum::<f32>() <= mean * off.len() as f32, "the picture is off");
             }
         }
+    }
+
+    #[test]
+    fn a_clear_film_keeps_its_alpha() {
+        let pixels: Vec<u8> = (0..4 * 10 * 6).map(|i| (i * 7 % 256) as u8).collect();
+        let mut film = Film::new(12.0).expect("a rate");
+        film.push_clear(10, 6, &pixels).expect("pushes");
+        film.push_clear(10, 6, &[128; 240]).expect("pushes");
+        assert!(film.push_clear(9, 6, &[0; 216]).is_err(), "another size");
+        let bytes = film.finish().expect("finishes");
+        let mut decoder = image_webp::WebPDecoder::new(Cursor::new(&bytes)).expect("a WebP file");
+        assert!(decoder.is_animated() && decoder.has_alpha());
+        let mut buffer = vec![0; decoder.output_buffer_size().expect("a size")];
+        decoder.read_frame(&mut buffer).expect("a frame");
+        assert_eq!(buffer, pixels);
+        assert_eq!(decoder.num_frames(), 2);
     }
 
     #[test]

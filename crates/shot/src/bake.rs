@@ -32,6 +32,8 @@ pub struct BakeOptions {
 pub struct Bake {
     /// The input, with the frames that were asked for.
     pub input: Clip,
+    /// The whole input.
+    pub whole_input: Clip,
     /// The result, with the frames that were asked for; they are read from the store when asked for.
     pub clip: Clip,
     /// Which frames of the shot these are.
@@ -95,6 +97,11 @@ impl Shot {
         })
     }
 
+    /// What was baked before, without simulating anything; [`Error::NotBaked`] where frames are missing.
+    pub fn baked(&self, options: &BakeOptions) -> Result<Bake, Error> {
+        in_pool(options.threads, || self.through_layers(options, &Context::SILENT, false))
+    }
+
     /// Bakes all layers into the store and stops there: no outputs, no report.
     pub fn bake_layers(&self, options: &BakeOptions, context: &Context<'_>) -> Result<Bake, Error> {
         in_pool(options.threads, || {
@@ -141,6 +148,16 @@ impl Shot {
     }
 
     fn layers_into_store(&self, options: &BakeOptions, context: &Context<'_>) -> Result<Bake, Error> {
+        self.through_layers(options, context, true)
+    }
+
+    /// Through all layers; `simulate` what is missing, or err.
+    fn through_layers(
+        &self,
+        options: &BakeOptions,
+        context: &Context<'_>,
+        simulate: bool,
+    ) -> Result<Bake, Error> {
         let input = self.open_checked().map_err(Mistakes)?;
         let input_key = self.input_key(&input)?;
         let out = self.out(options);
@@ -151,7 +168,7 @@ impl Shot {
             return Err(Error::NoSuchFrames { first: frames.first, last: frames.last, count });
         }
         let plan = self.plan(&input, input_key)?;
-        if options.fresh {
+        if options.fresh && simulate {
             for planned in &plan {
                 forget(&bakes, &planned.entry.name)?;
             }
@@ -172,6 +189,7 @@ impl Shot {
                 need,
                 index,
                 of: plan.len(),
+                simulate,
             };
             let (record, frames) = job.run(context)?;
             clip = carried.with_frames(frames);
@@ -179,6 +197,7 @@ impl Shot {
         }
         Ok(Bake {
             input: input::cropped(&input, frames)?,
+            whole_input: input,
             clip: input::cropped(&clip, frames)?,
             frames,
             layers,
@@ -227,8 +246,18 @@ fn prepare_error(entry: &LayerEntry) -> impl FnOnce(Failure) -> Error + use<> {
 fn layer_key(entry: &LayerEntry, mesh: usize, below: Key, folder: &Path) -> Result<Key, Error> {
     let (version, settings) = (entry.version.to_le_bytes(), canonical(&entry.settings));
     let mesh = (mesh as u64).to_le_bytes();
-    let files: Vec<Key> =
-        entry.layer.files().iter().map(|file| Key::of_file(&folder.join(file))).collect::<Result<_, _>>()?;
+    let mut files: Vec<Key> = Vec::new();
+    for file in entry.layer.files() {
+        let path = folder.join(file);
+        match clip::Numbered::parse(&path) {
+            None => files.push(Key::of_file(&path)?),
+            Some(pattern) => {
+                for number in pattern.numbers()? {
+                    files.push(Key::of_file(&pattern.file(number))?);
+                }
+            }
+        }
+    }
     let mut parts: Vec<&[u8]> = vec![
         b"followthrough layer",
         entry.kind.as_bytes(),

@@ -46,6 +46,7 @@ impl Shot {
             }
         }
         mistakes.extend(self.check_outputs());
+        mistakes.extend(self.check_film());
         opened.filter(|_| mistakes.is_empty()).ok_or(mistakes)
     }
 
@@ -128,6 +129,21 @@ impl Shot {
         mistakes
     }
 
+    /// The passes of the film against the fields that the layers make.
+    fn check_film(&self) -> Vec<Mistake> {
+        let active = self.layers.iter().filter(|entry| entry.is_active());
+        let fields: Vec<String> = active.flat_map(|entry| entry.layer.fields()).collect();
+        let said = crate::film::check(&self.output.film, &fields, &self.folder);
+        let mistake = |(path, message, help): (String, String, Option<String>)| {
+            let mistake = self.mistake(&format!("output.film.{path}"), message);
+            match help {
+                Some(help) => mistake.with_help(help),
+                None => mistake,
+            }
+        };
+        said.into_iter().map(mistake).collect()
+    }
+
     fn check_outputs(&self) -> Vec<Mistake> {
         let mut mistakes = Vec::new();
         for (index, file) in self.output.files.iter().flatten().enumerate() {
@@ -135,7 +151,7 @@ impl Shot {
             if !known {
                 let written = Format::ALL.iter().filter(|(format, _)| format.is_written());
                 let endings = written.map(|(_, ending)| *ending);
-                let endings: Vec<&str> = endings.chain(["webp", "png"]).collect();
+                let endings: Vec<&str> = endings.chain(["webp", "png", "####.png", "####.exr"]).collect();
                 let ending = file.extension().map(|e| e.to_string_lossy().into_owned()).unwrap_or_default();
                 let mistake = self.mistake(
                     &format!("output.files[{index}]"),

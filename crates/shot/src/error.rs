@@ -125,6 +125,34 @@ pub enum Error {
     /// A picture or film could not be made.
     #[error(transparent)]
     Render(#[from] render::Error),
+    /// A pass of the film cannot be shown.
+    #[error("`output.film.pass[{pass}]`, frame {frame}: {problem}")]
+    Pass {
+        /// Which pass, from zero.
+        pass: usize,
+        /// The frame, from zero.
+        frame: usize,
+        /// What is wrong.
+        problem: String,
+    },
+    /// A picture of a field could not be made.
+    #[error(transparent)]
+    Fluid(fluid::Error),
+    /// Frames were asked for without baking, and they are not there.
+    #[error("layer `{layer}` has only {have} of {need} frames in {}", folder.display())]
+    #[diagnostic(help(
+        "bake the shot first with `followthrough bake`; or name the folder it was baked to with --out"
+    ))]
+    NotBaked {
+        /// The layer's name.
+        layer: String,
+        /// Frames that are there.
+        have: usize,
+        /// Frames that are needed.
+        need: usize,
+        /// Where they were looked for.
+        folder: PathBuf,
+    },
     /// The threads could not be started.
     #[error("{threads} threads could not be started: {problem}")]
     Threads {

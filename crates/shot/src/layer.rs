@@ -6,6 +6,7 @@
 mod cloth;
 mod contact;
 mod fabric;
+mod smoke;
 mod smooth;
 mod tracks;
 
@@ -22,6 +23,10 @@ use crate::Reshape;
 pub use cloth::Cloth;
 pub use contact::{Collider, Contact, Faces, Form, Obstacle};
 pub use fabric::Fabric;
+pub use smoke::{
+    Bar, Channel, Disc, Ends, Image, Key, Noise, Repeat, Scalar, Silhouette, Smoke, Source, Stroke, Text,
+    Window,
+};
 pub use smooth::Smooth;
 pub use tracks::{Kind, Loosen, Pressed, Tests, Then, Tracks};
 
@@ -55,6 +60,16 @@ pub trait Layer: Send + Sync {
 
     /// Another mesh in the place of its own, where the layer gives one back: finer, or one that stands on it.
     fn reshape(&self, _input: &Target) -> Result<Option<Reshape>, Failure> {
+        Ok(None)
+    }
+
+    /// Names of the fields that the layer makes; most make none.
+    fn fields(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// The camera whose picture the layer's fields cover, where there is one, and how many times as wide as high that picture is.
+    fn camera(&self, _clip: &Clip) -> Result<Option<(render::Camera, f64)>, clip::Error> {
         Ok(None)
     }
 

@@ -39,8 +39,10 @@
 mod bake;
 mod check;
 mod conform;
+mod dial;
 mod document;
 mod error;
+mod film;
 mod input;
 mod key;
 pub mod layer;
@@ -59,7 +61,9 @@ mod store;
 
 pub use bake::{Bake, BakeOptions, LayerBake};
 pub use check::check;
+pub use dial::Dial;
 pub use error::Error;
+pub use film::{Artwork, ColorStop, Colors, Darkroom, Palette, Pass, RingLook, SmearLook, VolumeView};
 pub use input::cropped;
 pub use key::Key;
 pub use layer::{

@@ -2,7 +2,7 @@
 
 use schemars::generate::SchemaGenerator;
 
-use crate::layer::{Cloth, Layer, Settings, Smooth, Tracks};
+use crate::layer::{Cloth, Layer, Settings, Smoke, Smooth, Tracks};
 
 /// A kind of layer: its name, its settings' schema and how to read them.
 #[derive(Clone, Copy)]
@@ -50,7 +50,9 @@ pub struct Registry {
 impl Registry {
     /// The layers that come with followthrough.
     pub fn standard() -> Self {
-        Self { kinds: vec![Kind::of::<Cloth>(), Kind::of::<Smooth>(), Kind::of::<Tracks>()] }
+        Self {
+            kinds: vec![Kind::of::<Cloth>(), Kind::of::<Smooth>(), Kind::of::<Tracks>(), Kind::of::<Smoke>()],
+        }
     }
 
     /// No layers at all, to begin a list of your own with.

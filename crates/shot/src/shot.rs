@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::document::{Document, Node};
+use crate::film::Pass;
 use crate::layer::Layer;
 use crate::mistake::{Mistake, Mistakes};
 use crate::schema::{COMMON_KEYS, Common};
@@ -92,7 +93,8 @@ pub struct Output {
     /// The folder for the files, the report and the bake, relative to the shot file. Default: a folder beside the shot file with its name.
     pub folder: Option<PathBuf>,
     /// The files to write: .glb, .obj (a numbered sequence), .pc2, .mdd or .bvh for animations, .webp for a short film, .png for a
-    /// contact sheet. Default: a .glb with the shot's name.
+    /// contact sheet, `name.####.png` or `name.####.exr` for a picture of every frame. Default: a .glb with the shot's name, of an empty
+    /// scene a .webp.
     pub files: Option<Vec<PathBuf>>,
     /// The number that the first frame has in the files.
     pub start_frame: Option<u32>,
@@ -118,11 +120,23 @@ pub struct FilmLook {
     pub beside_input: bool,
     /// Whether the mesh's edges are drawn.
     pub wireframe: bool,
+    /// The colour behind the passes, `"#rrggbb"`; `"none"` for pictures that one sees through. Default: a dark night.
+    pub background: Option<String>,
+    /// What is shown of smoke, from the back to the front. Default: what the air carries, or its warmth.
+    pub pass: Vec<Pass>,
 }
 
 impl Default for FilmLook {
     fn default() -> Self {
-        Self { width: 640, height: 480, view: Side::ThreeQuarter, beside_input: false, wireframe: false }
+        Self {
+            width: 640,
+            height: 480,
+            view: Side::ThreeQuarter,
+            beside_input: false,
+            wireframe: false,
+            background: None,
+            pass: Vec::new(),
+        }
     }
 }
 

@@ -126,7 +126,10 @@ fn missing_things() {
     let mistake = only("[input]\nsample = \"flag\"\n\n[[layer]]\nname = \"x\"\n");
     assert_eq!((mistake.line(), mistake.message()), (4, "`layer[0]` needs a `kind`"));
     let mistake = only("[input]\nframes = \"0-3\"\n");
-    assert_eq!((mistake.line(), mistake.message()), (1, "the input needs a `file`, a `sample` or a `duration`"));
+    assert_eq!(
+        (mistake.line(), mistake.message()),
+        (1, "the input needs a `file`, a `sample` or a `duration`")
+    );
     let mistake = only("[input]\nsample = \"flag\"\nfile = \"a.glb\"\n");
     assert_eq!((mistake.line(), mistake.message()), (2, "the input has both a `file` and a `sample`"));
     let mistake = only("[input]\nsample = \"flag\"\nunit = 0.01\n");

@@ -116,7 +116,7 @@ pub(crate) fn told(bake: &Bake) -> String {
         |path: &Path| path.extension().map(|e| e.to_string_lossy().to_lowercase()).unwrap_or_default();
     let what = |path: &Path| match ending(path).as_str() {
         "webp" => "film",
-        "png" => "pictures",
+        "png" | "exr" => "pictures",
         "glb" => "animation (open it in a glTF viewer or in Blender)",
         "obj" => "mesh",
         "pc2" | "mdd" => "point cache",
@@ -131,22 +131,22 @@ pub(crate) fn told(bake: &Bake) -> String {
         _ => 4,
     });
     let mut report = bake.report.as_deref();
-    let mut meshes = 0;
+    let mut told: Vec<String> = Vec::new();
     for path in files {
         if !matches!(ending(path).as_str(), "webp" | "png")
             && let Some(report) = report.take()
         {
             lines.push(line(report, "report: pictures, plots, settings"));
         }
-        if ending(path) == "obj" {
-            meshes += 1;
-            if meshes == 4 {
-                lines
-                    .push(format!("  … {} in all", bake.files.iter().filter(|f| ending(f) == "obj").count()));
-            }
-            if meshes > 3 {
-                continue;
-            }
+        // of a sequence, one file per frame, the first few
+        let kind = ending(path);
+        let before = told.iter().filter(|other| **other == kind).count();
+        told.push(kind.clone());
+        if before == 3 {
+            lines.push(format!("  … {} in all", bake.files.iter().filter(|f| ending(f) == kind).count()));
+        }
+        if before >= 3 {
+            continue;
         }
         lines.push(line(path, what(path)));
     }

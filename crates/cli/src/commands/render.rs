@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use clip::{Clip, Frame, StrainMeter};
 use render::{ColorMap, Film, Look, Picture, Scalars, Shading, Stage, View};
 use serde_json::json;
-use shot::FrameRange;
+use shot::{BakeOptions, Context, Darkroom, FrameRange, Reader};
 
 use crate::interrupt;
 use crate::source::{self, Reading};
@@ -16,10 +16,10 @@ use crate::voice::{Voice, size};
 /// Make a picture, a contact sheet or a short film of an animation; no GPU is needed
 ///
 /// OUT.png is one picture (or, with --sheet, many frames on one), OUT.webp is a film, anything else is a folder for
-/// numbered pictures.
+/// numbered pictures. A shot file shows what was baked of it, as its [output.film] says, without baking anything again.
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// The animation, or sample:NAME
+    /// The animation, sample:NAME, or a shot file that was baked
     #[arg(value_name = "CLIP")]
     input: PathBuf,
     /// The picture (.png), the film (.webp) or the folder to write
@@ -73,6 +73,12 @@ pub(crate) struct Arguments {
     /// Keep every pixel of a film exactly, in about five times the space
     #[arg(long)]
     exact: bool,
+    /// Of a shot file: the folder it was baked to [default: what the shot says, or a folder beside it with its name]
+    #[arg(long, value_name = "DIR")]
+    baked: Option<PathBuf>,
+    /// Of a shot file: set a value over the file's, as in `output.film.width=960`; repeatable
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
     #[command(flatten)]
     reading: Reading,
     /// Answer with one JSON object
@@ -93,6 +99,9 @@ enum Color {
 
 impl Arguments {
     pub(crate) fn run(&self, voice: &Voice) -> Result<(), Trouble> {
+        if self.input.extension().is_some_and(|ending| ending == "toml") {
+            return self.tell(&self.of_shot(voice)?, voice);
+        }
         let clip = source::cropped(self.reading.open(&self.input)?, self.frames)?;
         let open = |path: &PathBuf| source::cropped(source::open(path)?, self.frames);
         let beside = self.beside.as_ref().map(open).transpose()?;
@@ -119,11 +128,15 @@ impl Arguments {
         };
         interrupt::flag();
         let files = self.write(&shown, last, voice)?;
+        self.tell(&files, voice)
+    }
+
+    fn tell(&self, files: &[PathBuf], voice: &Voice) -> Result<(), Trouble> {
         let bytes: u64 = files.iter().filter_map(|path| path.metadata().ok()).map(|file| file.len()).sum();
         if self.json {
             return voice.answer_json(&json!({ "ok": true, "files": files, "bytes": bytes }));
         }
-        match (voice.is_quiet(), files.as_slice()) {
+        match (voice.is_quiet(), files) {
             (true, _) | (_, []) => Ok(()),
             (_, [file]) => voice.answer(format!("wrote {} ({})", file.display(), size(bytes))),
             (_, [first, .., end]) => voice.answer(format!(
@@ -134,6 +147,45 @@ impl Arguments {
                 size(bytes)
             )),
         }
+    }
+
+    /// Pictures of what was baked of a shot.
+    fn of_shot(&self, voice: &Voice) -> Result<Vec<PathBuf>, Trouble> {
+        let reader = self.set.iter().fold(Reader::default(), |reader, setting| reader.set(setting));
+        let shot = reader.read(&self.input)?;
+        let options = BakeOptions { out: self.baked.clone(), frames: self.frames, ..BakeOptions::default() };
+        let bake = shot.baked(&options)?;
+        let room = Darkroom::new(&shot, &bake)?;
+        let last = room.frame_count().saturating_sub(1);
+        let out = &self.output;
+        let ending = out.extension().map(|ending| ending.to_string_lossy().to_lowercase());
+        if self.frame.is_some_and(|frame| frame > last) {
+            return Err(Trouble::usage(format!("the bake has frames 0-{last}")));
+        }
+        let numbered = out.to_string_lossy().contains(['#', '%']);
+        match (ending.as_deref(), self.sheet) {
+            (Some("png"), Some(count)) => save(out, &room.sheet(count, self.columns)?.png()?)?,
+            (Some("png"), None) if !numbered => {
+                save(out, &room.srgb(self.frame.unwrap_or(last / 2))?.png()?)?;
+            }
+            (Some("webp" | "png" | "exr"), None) | (None, None) => {
+                let path = if ending.is_none() { out.join("####.png") } else { out.clone() };
+                if let Some(folder) = path.parent() {
+                    std::fs::create_dir_all(folder).map_err(|error| Trouble::output(folder, &error))?;
+                }
+                let listener = voice.progress();
+                let context = Context { progress: &*listener, cancel: interrupt::flag() };
+                let written = room.write(&path, shot.output.start_frame, &context);
+                listener.finish();
+                return Ok(written?);
+            }
+            _ => {
+                return Err(Trouble::usage(
+                    "a shot is shown as .png, .webp, name.####.png, name.####.exr or a folder",
+                ));
+            }
+        }
+        Ok(vec![out.clone()])
     }
 
     fn write(&self, shown: &Shown<'_>, last: usize, voice: &Voice) -> Result<Vec<PathBuf>, Trouble> {

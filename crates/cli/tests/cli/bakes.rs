@@ -129,3 +129,30 @@ fn demos_are_listed_and_baked() {
     let run = place.expect(2, &["demo", "falg"]);
     assert!(run.stderr.contains("did you mean `flag`?"), "{}", run.stderr);
 }
+
+#[test]
+fn what_was_baked_is_rendered_again_without_baking() {
+    let place = Place::new();
+    place.write(
+        "puff.toml",
+        "[input]\nduration = 0.2\n[[layer]]\nkind = \"smoke\"\ngrid = [24, 24]\nsize = [1.0, 1.0]\n\
+         temperature = [{ disc = { centre = [0.5, 0.3], radius = 0.2 }, white = 9.0 }]\n\
+         [output]\nfiles = [\"puff.####.png\"]\nreport = false\n[output.film]\nwidth = 32\nheight = 32\n",
+    );
+    let run = place.expect(1, &["render", "puff.toml", "early.png"]);
+    assert!(run.stderr.contains("0 of 5 frames") && run.stderr.contains("bake"), "{}", run.stderr);
+    let told = place.expect(0, &["bake", "puff.toml"]).stdout;
+    assert!(told.contains("puff.0000.png") && told.contains("5 in all"), "{told}");
+    for (out, first) in [
+        ("one.png", "one.png"),
+        ("film.webp", "film.webp"),
+        ("light.##.exr", "light.00.exr"),
+        ("folder", "folder/0000.png"),
+    ] {
+        place.expect(0, &["render", "puff.toml", out]);
+        assert!(!place.read(first).is_empty(), "{out}");
+    }
+    place.expect(0, &["render", "puff.toml", "sheet.png", "--sheet", "4", "--set", "output.film.width=20"]);
+    place.expect(2, &["render", "puff.toml", "one.png", "--frame", "9"]);
+    place.expect(2, &["render", "puff.toml", "one.obj"]);
+}

@@ -135,15 +135,20 @@ pub(super) fn split_points(points: Vec<[f32; 3]>, counts: &[usize]) -> Vec<Vec<[
 mod tests {
     use super::*;
 
+    fn pattern_of(path: &str) -> Option<Numbered> {
+        pattern(Path::new(path))
+    }
+
     #[test]
     fn patterns_are_hashes_or_printf() {
-        let pattern = Numbered::parse(Path::new("a/flag.####.obj")).unwrap();
-        assert_eq!(pattern.file(7), Path::new("a/flag.0007.obj"));
-        let pattern = Numbered::parse(Path::new("flag_%03d.obj")).unwrap();
-        assert_eq!(pattern.file(12345), Path::new("flag_12345.obj"));
+        let numbered = Numbered::parse(Path::new("a/flag.####.obj")).unwrap();
+        assert_eq!(numbered.file(7), Path::new("a/flag.0007.obj"));
+        let numbered = Numbered::parse(Path::new("flag_%03d.obj")).unwrap();
+        assert_eq!(numbered.file(12345), Path::new("flag_12345.obj"));
         assert_eq!(Numbered::parse(Path::new("flag.obj")), None);
         assert_eq!(Numbered::parse(Path::new("100%.obj")), None);
-        assert_eq!(Numbered::parse(Path::new("flag.##.glb")), None);
+        assert_eq!(pattern_of("flag.##.glb"), None, "only OBJ comes as one file per frame");
+        assert!(pattern_of("flag.##.obj").is_some());
     }
 
     fn folder_with(files: &[(&str, &str)]) -> tempfile::TempDir {

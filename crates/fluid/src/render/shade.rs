@@ -36,11 +36,13 @@ pub struct Ring {
     pub top: f64,
     /// Where the rectangle's left side lies, in turns anticlockwise from the right.
     pub turn: f64,
+    /// Height over width: below 1 the ring is seen at a slant.
+    pub squash: f64,
 }
 
 impl Default for Ring {
     fn default() -> Self {
-        Self { center: [0.5, 0.5], bottom: 0.02, top: 0.5, turn: 0.0 }
+        Self { center: [0.5, 0.5], bottom: 0.02, top: 0.5, turn: 0.0, squash: 1.0 }
     }
 }
 
@@ -71,14 +73,17 @@ pub fn ring_of(
     field.check("field", domain.points())?;
     let aspect = size[0] as f64 / size[1].max(1) as f64;
     Ok(Picture::paint(size[0], size[1], |x, y| {
-        let (dx, dy) = ((x - ring.center[0]) * aspect, y - ring.center[1]);
+        let (dx, dy) = ((x - ring.center[0]) * aspect, (y - ring.center[1]) / ring.squash);
         let height = (dx.hypot(dy) - ring.bottom) / (ring.top - ring.bottom);
         if !(0.0..=1.0).contains(&height) {
             return [0.0; 4];
         }
         let around = (dy.atan2(dx) / TAU - ring.turn).rem_euclid(1.0);
         let index = [domain.axes[0].index(around), domain.axes[1].index(height), 0.0];
-        colors.color(ramp.level(sample(field, domain, index)))
+        // the outer edge is as soft as a pixel
+        let from_edge = if ring.top > ring.bottom { 1.0 - height } else { height };
+        let inside = (from_edge * (ring.top - ring.bottom).abs() * size[1] as f64).min(1.0) as f32;
+        colors.color(ramp.level(sample(field, domain, index))).map(|value| value * inside)
     }))
 }
 

@@ -60,7 +60,8 @@ impl Seen {
         let kinds: Vec<&str> = shot::Registry::standard().kinds().iter().map(|kind| kind.name).collect();
         let tables = ["input", "output", "output.film", "layer", "wind", "box", "sphere", "height"];
         let of_tracks = ["fabric", "tests", "tests.regions", "then", "loosen", "relief", "relief.shape"];
-        for table in tables.into_iter().chain(of_tracks).chain(kinds) {
+        let of_smoke = OF_SMOKE.iter().map(|(table, _)| *table);
+        for table in tables.into_iter().chain(of_tracks).chain(of_smoke).chain(kinds) {
             let properties = properties(&schema, table);
             let mut expected: Vec<&String> = properties.as_object().unwrap().keys().collect();
             let mut found: Vec<&String> = self.0.get(table).into_iter().flatten().collect();
@@ -70,6 +71,25 @@ impl Seen {
         }
     }
 }
+
+/// Tables of smoke and its film, and what the schema calls them.
+const OF_SMOKE: [(&str, &str); 15] = [
+    ("scalar", "Scalar"),
+    ("source", "Source"),
+    ("image", "Image"),
+    ("text", "Text"),
+    ("disc", "Disc"),
+    ("bar", "Bar"),
+    ("stroke", "Stroke"),
+    ("noise", "Noise"),
+    ("path", "Key"),
+    ("silhouette", "Silhouette"),
+    ("window", "Window"),
+    ("pass", "Pass"),
+    ("ring", "RingLook"),
+    ("smear", "SmearLook"),
+    ("volume", "VolumeView"),
+];
 
 /// The keys of a table of the shot file; of a layer only its own.
 fn properties(schema: &Value, table: &str) -> Value {
@@ -98,6 +118,10 @@ fn properties(schema: &Value, table: &str) -> Value {
         "loosen" => definition("Loosen"),
         "relief" => definition("Pressed"),
         "relief.shape" => definition("Relief"),
+        table if OF_SMOKE.iter().any(|(name, _)| *name == table) => {
+            let found = OF_SMOKE.iter().find(|(name, _)| *name == table);
+            definition(found.map_or("", |(_, definition)| definition))
+        }
         "layer" => {
             let mut keys: Value = only(&layers[0], true);
             keys["kind"]["description"] = "Which layer this is; see the table above.".into();

@@ -60,6 +60,23 @@ fn about(schema: &Value) -> String {
     first.replace('\n', " ").replace("[`", "`").replace("`]", "`").replace('|', "\\|")
 }
 
+/// Definitions that are tables of their own.
+const TABLES: [&str; 13] = [
+    "Wind",
+    "FilmLook",
+    "Window",
+    "Text",
+    "Disc",
+    "Bar",
+    "Stroke",
+    "Noise",
+    "Silhouette",
+    "RingLook",
+    "SmearLook",
+    "VolumeView",
+    "Pass",
+];
+
 /// What may stand behind the `=`.
 fn kind(schema: &Value) -> String {
     let reference = [schema, &schema["allOf"][0], &schema["anyOf"][0]]
@@ -68,7 +85,12 @@ fn kind(schema: &Value) -> String {
     if let Some(name) = reference {
         return match name.as_str() {
             "Selector" => "a [selector](../shot-file.md#selectors)".into(),
-            "Wind" | "FilmLook" => "a table, below".into(),
+            "Image" => "an [image](#images)".into(),
+            "Dial" => "a number or keys `[seconds, value]`".into(),
+            "Colors" => "a palette or colours, below".into(),
+            "Artwork" => "a file or a pattern, below".into(),
+            // words are lists of constants, everything else has keys
+            name if TABLES.contains(&name) => "a table, below".into(),
             _ => "a word, below".into(),
         };
     }
@@ -90,7 +112,13 @@ fn kind(schema: &Value) -> String {
     };
     let word = match plain.as_str() {
         "string" if schema["const"].is_null() => "text",
+        "array" if schema["items"]["$ref"] == "#/definitions/Image" => "a list of [images](#images)",
+        "array" if schema["items"]["$ref"] == "#/definitions/Ends" => "two or three words, below",
+        "array" if schema["items"]["$ref"].is_string() => "a list of tables, below",
+        "array" if schema["items"]["type"] == "array" => "a list of pairs of numbers",
+        "array" if schema["maxItems"] == 3 && schema["minItems"] == 2 => "two or three numbers",
         "array" if schema["maxItems"] == 3 => "three numbers",
+        "array" if schema["maxItems"] == 2 => "two numbers",
         "array" => "a list of texts",
         "integer" => "a whole number",
         "number" => "a number",

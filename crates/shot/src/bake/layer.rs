@@ -25,6 +25,8 @@ pub(super) struct Job<'a> {
     pub(super) need: usize,
     pub(super) index: usize,
     pub(super) of: usize,
+    /// Whether missing frames are made.
+    pub(super) simulate: bool,
 }
 
 impl Job<'_> {
@@ -39,6 +41,10 @@ impl Job<'_> {
             reused,
             frames: self.need,
         });
+        if reused < self.need && !self.simulate {
+            let (layer, folder) = (self.entry.name.clone(), store.folder().to_owned());
+            return Err(Error::NotBaked { layer, have: reused, need: self.need, folder });
+        }
         let mut prepare_seconds = 0.0;
         if reused < self.need {
             let start = Instant::now();

@@ -5,6 +5,7 @@ use render::{Camera, Ground, Look, Painter, Picture, Scalars};
 
 use crate::Error;
 use crate::bake::Bake;
+use crate::film::Darkroom;
 use crate::shot::Shot;
 
 /// The pictures of one frame.
@@ -28,6 +29,9 @@ pub(super) fn rows(
     bake: &Bake,
     mut go_on: impl FnMut(usize, usize) -> bool,
 ) -> Result<Option<Vec<Row>>, Error> {
+    if bake.clip.frame_count() > 0 && !bake.clip.grids(0)?.is_empty() {
+        return developed(shot, bake, go_on);
+    }
     let view = shot.output.film.view.view();
     let aspect = f64::from(SIZE[0]) / f64::from(SIZE[1]);
     let clips = [&bake.input, &bake.clip];
@@ -55,6 +59,25 @@ pub(super) fn rows(
                 None => None,
             });
         }
+        rows.push(Row { frame: bake.frames.first + frame, pictures });
+        if !go_on(at + 1, frames.len()) {
+            return Ok(None);
+        }
+    }
+    Ok(Some(rows))
+}
+
+/// Frames of the film, where there are fields to be shown.
+fn developed(
+    shot: &Shot,
+    bake: &Bake,
+    mut go_on: impl FnMut(usize, usize) -> bool,
+) -> Result<Option<Vec<Row>>, Error> {
+    let room = Darkroom::new(shot, bake)?;
+    let frames = spread(bake.clip.frame_count(), ROWS);
+    let mut rows = Vec::new();
+    for (at, &frame) in frames.iter().enumerate() {
+        let pictures = vec![("film", room.srgb(frame)?.png()?)];
         rows.push(Row { frame: bake.frames.first + frame, pictures });
         if !go_on(at + 1, frames.len()) {
             return Ok(None);
