@@ -29,6 +29,8 @@ pub(crate) struct Stage<'a> {
     pub(crate) drift: &'a [Vec3],
     /// s, in seconds.
     pub(crate) implicit: f64,
+    /// A guess beside the one that Newton is given; it starts from the one with the lower Φ.
+    pub(crate) other_guess: Option<&'a [Vec3]>,
     /// What strain rates are measured from.
     pub(crate) past: Past<'a>,
     /// When, and where the guide is then.
@@ -134,9 +136,15 @@ impl Workspace {
         start: &[Vec3],
         x: &mut [Vec3],
     ) -> Result<Solved, Error> {
-        let guess = x.to_vec();
-        self.outer.linearise(body, stage, &guess);
         let staged = StagedBody::new(body, &stage.past);
+        self.outer.linearise(body, stage, x);
+        if let Some(other) = stage.other_guess
+            && self.merit(body, &staged, stage, other) < self.merit(body, &staged, stage, x)
+        {
+            x.copy_from_slice(other);
+            self.outer.linearise(body, stage, x);
+        }
+        let guess = x.to_vec();
         let bold = self.iterate(body, &staged, stage, newton, false, start, x)?;
         if bold.converged {
             return Ok(bold);

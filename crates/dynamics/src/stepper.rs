@@ -262,8 +262,8 @@ impl Stepper {
             let base = state.positions.clone();
             let mut x = base.clone();
             let past = Past { implicit, positions: [(1.0, &base), (0.0, &base)] };
-            let solved =
-                self.solve(body, guide, state.time, &base, &zeros, implicit, newton, past, &base, &mut x)?;
+            let solved = self
+                .solve(body, guide, state.time, &base, &zeros, implicit, newton, past, &base, None, &mut x)?;
             let moved = root_mean_square(x.iter().zip(&base).map(|(x, b)| *x - *b));
             if !solved.converged && !solved.residual.is_finite() {
                 implicit *= 0.1;
@@ -308,7 +308,7 @@ impl Stepper {
         let mut x = base.clone();
         let past = Past { implicit, positions: [(1.0, &base), (0.0, &base)] };
         let solved =
-            self.solve(body, guide, state.time, &base, &zeros, implicit, newton, past, &base, &mut x)?;
+            self.solve(body, guide, state.time, &base, &zeros, implicit, newton, past, &base, None, &mut x)?;
         if let Some(point) = x.iter().position(|x| !x.is_finite()) {
             return Err(Error::NotFinite { time: state.time, point });
         }
@@ -370,7 +370,16 @@ impl Stepper {
             guide.rows(time, &mut self.rows);
             guide.averages(time, &mut self.averages);
             let (rows, averages) = (&self.rows, &self.averages);
-            let stage = Stage { base: &base, drift: &drift, implicit, past, moment, rows, averages };
+            let stage = Stage {
+                base: &base,
+                drift: &drift,
+                implicit,
+                other_guess: None,
+                past,
+                moment,
+                rows,
+                averages,
+            };
             let (solved, behind) =
                 self.work.solve_against(body, &stage, newton, obstruction, &base, &mut x)?;
             self.effort.iterations += solved.iterations;
@@ -408,7 +417,7 @@ impl Stepper {
         let newton = Newton { linear, ..self.newton() };
         let past = Past { implicit: h, positions: [(1.0, &base), (0.0, &base)] };
         let solved =
-            self.solve(body, guide, state.time + h, &base, &drift, h, newton, past, &base, &mut x)?;
+            self.solve(body, guide, state.time + h, &base, &drift, h, newton, past, &base, None, &mut x)?;
         self.finish(body, state, &base, h, x);
         state.accelerations.clear();
         Ok(Attempt { solved, error: 0.0, stuck: false })
@@ -436,15 +445,28 @@ impl Stepper {
 
         let base: Vec<Vec3> = x0.iter().zip(&v0).map(|(x, v)| *x + s * *v).collect();
         let drift: Vec<Vec3> = v0.iter().zip(&a0).map(|(v, a)| *v + s * *a).collect();
-        // Newton starts where constant acceleration leads: as near as the step's own accuracy, so that it ends early.
+        // Newton starts where constant acceleration leads: as near as the step's own accuracy, so that it ends early. In
+        // crumpling cloth, acceleration is noise, and constant velocity is the better guess.
         let ahead = |x: &[Vec3], v: &[Vec3], a: &dyn Fn(usize) -> Vec3, t: f64| -> Vec<Vec3> {
             (0..x.len()).map(|i| x[i] + t * (v[i] + 0.5 * t * a(i))).collect()
         };
+        let plain = ahead(&x0, &v0, &|_| Vec3::ZERO, GAMMA * h);
         let mut x1 = ahead(&x0, &v0, &|i| a0[i], GAMMA * h);
         // Friction of the mean strain rate over the stage: a trapezoidal rate would swing about it where friction is stiff.
         let past = Past { implicit: GAMMA * h, positions: [(1.0, &x0), (0.0, &x0)] };
-        let first =
-            self.solve(body, guide, state.time + GAMMA * h, &base, &drift, s, newton, past, &x0, &mut x1)?;
+        let first = self.solve(
+            body,
+            guide,
+            state.time + GAMMA * h,
+            &base,
+            &drift,
+            s,
+            newton,
+            past,
+            &x0,
+            Some(&plain),
+            &mut x1,
+        )?;
         if !first.converged {
             return Ok(Attempt { solved: first, error: f64::INFINITY, stuck: false });
         }
@@ -456,10 +478,22 @@ impl Stepper {
         let base: Vec<Vec3> = x1.iter().zip(&x0).map(|(x1, x0)| alpha * *x1 - beta * *x0).collect();
         let drift: Vec<Vec3> = v1.iter().zip(&v0).map(|(v1, v0)| alpha * *v1 - beta * *v0).collect();
         // The mean over the first stage: what the trapezoidal rule has at its end swings where the body is stiff.
+        let plain = ahead(&x1, &v1, &|_| Vec3::ZERO, (1.0 - GAMMA) * h);
         let mut x2 = ahead(&x1, &v1, &|i| (v1[i] - v0[i]) / (GAMMA * h), (1.0 - GAMMA) * h);
         let past = Past { implicit: s, positions: [(-beta, &x0), (alpha, &x1)] };
-        let mut solved =
-            self.solve(body, guide, state.time + h, &base, &drift, s, newton, past, &x1, &mut x2)?;
+        let mut solved = self.solve(
+            body,
+            guide,
+            state.time + h,
+            &base,
+            &drift,
+            s,
+            newton,
+            past,
+            &x1,
+            Some(&plain),
+            &mut x2,
+        )?;
         solved.iterations += first.iterations;
         self.finish(body, state, &base, s, x2);
         if !solved.converged {
@@ -501,12 +535,22 @@ impl Stepper {
         newton: Newton,
         past: Past,
         start: &[Vec3],
+        other_guess: Option<&[Vec3]>,
         x: &mut [Vec3],
     ) -> Result<Solved, Error> {
         let moment = Self::moment(&mut self.guide_positions, &mut self.guide_velocities, guide, time);
         guide.rows(time, &mut self.rows);
         guide.averages(time, &mut self.averages);
-        let stage = Stage { base, drift, implicit, past, moment, rows: &self.rows, averages: &self.averages };
+        let stage = Stage {
+            base,
+            drift,
+            implicit,
+            other_guess,
+            past,
+            moment,
+            rows: &self.rows,
+            averages: &self.averages,
+        };
         let solved = self.work.solve(body, &stage, newton, start, x)?;
         self.effort.iterations += solved.iterations;
         self.effort.factorizations += solved.factorizations;
