@@ -4,6 +4,7 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr)] // printing is what a benchmark does
 
+mod enrich;
 mod linear;
 mod peers;
 mod pipeline;
@@ -21,6 +22,7 @@ fn main() -> ExitCode {
         None => ("", &[][..]),
     };
     match name {
+        "enrich" => enrich::run(options),
         "linear" => linear::run(options),
         "pipeline" => pipeline::run(options),
         "s1-cloth" => s1_cloth::run(options),
@@ -29,7 +31,7 @@ fn main() -> ExitCode {
         "tracks" => tracks::run(options),
         _ => {
             eprintln!(
-                "usage: cargo run --release -p benches -- NAME [--peers], NAME one of: linear, pipeline, s1-cloth, s2-solid, smoke, tracks"
+                "usage: cargo run --release -p benches -- NAME [--peers], NAME one of: enrich, linear, pipeline, s1-cloth, s2-solid, smoke, tracks"
             );
             ExitCode::from(2)
         }

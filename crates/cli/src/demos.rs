@@ -14,6 +14,11 @@ pub(crate) struct Demo {
 pub(crate) const ALL: &[Demo] = &[
     Demo { name: "flag", text: include_str!("../demos/flag.toml") },
     Demo { name: "curtain", text: include_str!("../demos/curtain.toml") },
+    Demo { name: "quadruped", text: include_str!("../demos/quadruped.toml") },
+    Demo { name: "biped", text: include_str!("../demos/biped.toml") },
+    Demo { name: "plant", text: include_str!("../demos/plant.toml") },
+    Demo { name: "ball", text: include_str!("../demos/ball.toml") },
+    Demo { name: "completion", text: include_str!("../demos/completion.toml") },
     Demo { name: "sheet", text: include_str!("../demos/sheet.toml") },
     Demo { name: "box", text: include_str!("../demos/box.toml") },
     Demo { name: "bag", text: include_str!("../demos/bag.toml") },

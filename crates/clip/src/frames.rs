@@ -1,5 +1,7 @@
 //! Frames and where they come from.
 
+use std::sync::Arc;
+
 use crate::{Error, Grid, Result, Transform};
 
 /// One moment of a clip.
@@ -20,6 +22,10 @@ pub trait Frames: Send + Sync {
     /// The grids that go with the frame at `index`; most clips have none. They are large, so they are read by themselves.
     fn grids(&self, _index: usize) -> Result<Vec<Grid>> {
         Ok(Vec::new())
+    }
+    /// What these frames were made from, where they are the result of something that changed frames.
+    fn below(&self) -> Option<Arc<dyn Frames>> {
+        None
     }
 }
 

@@ -27,6 +27,7 @@ pages! {
     TetMeshing: "docs/tet-meshing.md",
     LayerCloth: "docs/layers/cloth.md",
     LayerSmoke: "docs/layers/smoke.md",
+    LayerEnrich: "docs/layers/enrich.md",
     LayerSmooth: "docs/layers/smooth.md",
     LayerTracks: "docs/layers/tracks.md",
 }

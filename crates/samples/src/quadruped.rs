@@ -27,17 +27,31 @@ pub struct Quadruped {
     pub frame_rate_hz: f64,
     /// Whether it moves ahead; otherwise it walks in place, and the last frame is the first.
     pub travels: bool,
+    /// Whether a ball is thrown at its belly: a third mesh, `ball`.
+    pub ball: bool,
 }
 
 impl Default for Quadruped {
     fn default() -> Self {
-        Self { cell: 0.029, cycles: 3, seconds_per_cycle: 4.0 / 3.0, frame_rate_hz: 24.0, travels: true }
+        Self {
+            cell: 0.029,
+            cycles: 3,
+            seconds_per_cycle: 4.0 / 3.0,
+            frame_rate_hz: 24.0,
+            travels: true,
+            ball: false,
+        }
     }
 }
 
 /// The elephant as it comes: three cycles, moving ahead.
 pub fn quadruped() -> Clip {
     Quadruped::default().clip()
+}
+
+/// The elephant, and a ball that hits its belly.
+pub fn quadruped_ball() -> Clip {
+    Quadruped { cell: 0.042, cycles: 1, ball: true, ..Quadruped::default() }.clip()
 }
 
 /// Metres ahead in one cycle.
@@ -47,6 +61,42 @@ const DUTY: f64 = 0.66;
 const FOOT_LIFT: f64 = 0.085;
 /// The walk goes a little in the knees, so that no leg is ever straight.
 const CROUCH: f64 = 0.022;
+
+/// The ball's radius.
+const BALL: f64 = 0.15;
+
+/// Where the middle of a thrown ball is, seen from a walker at the origin: it comes from the left, presses into the belly for a fifth
+/// of a second, and hops away.
+fn thrown(time: f64) -> Vec3 {
+    const HIT: f64 = 0.55;
+    const PRESS: f64 = 0.2;
+    const GRAVITY: f64 = 9.81;
+    // the skin is 0.3 m from the middle; the ball goes in by depth
+    let (touch, depth, speed) = (0.30 + BALL, 0.11, 3.2);
+    let (height, z) = (0.50, 0.02);
+    let since = time - HIT;
+    let fall = |t: f64, rise: f64| rise * t - 0.5 * GRAVITY * t * t;
+    if since < 0.0 {
+        return Vec3::new(touch - speed * since, (height + fall(since, 0.4)).max(BALL), z);
+    }
+    if since < PRESS {
+        return Vec3::new(touch - depth * (std::f64::consts::PI * since / PRESS).sin(), height, z);
+    }
+    // hops that lose half their speed, each a parabola from the ground
+    let away = since - PRESS;
+    let x = touch + 1.3 * away;
+    let (mut start, mut rise, mut ground) = (0.0, 0.0, height);
+    loop {
+        let t = away - start;
+        let duration = (rise + (rise * rise + 2.0 * GRAVITY * (ground - BALL)).sqrt()) / GRAVITY;
+        if t < duration || duration < 0.05 {
+            return Vec3::new(x, (ground + fall(t.min(duration), rise)).max(BALL), z);
+        }
+        start += duration;
+        rise = 0.55 * (GRAVITY * duration - rise);
+        ground = BALL;
+    }
+}
 
 /// One leg: where its foot stands, when it touches down as a fraction of the cycle.
 struct Leg {
@@ -73,7 +123,8 @@ struct Character {
 impl Quadruped {
     /// Makes the clip.
     pub fn clip(&self) -> Clip {
-        let character = Character::new();
+        let mut character = Character::new();
+        let ball = self.ball.then(|| character.rig.joint("ball", Some(0), Vec3::new(0.0, BALL, 0.0)));
         let shape = character.body.surface(self.cell.clamp(0.012, 0.08));
         let sole = |p: Vec3| p.y < 0.05;
         let iterations = (0.5 * (0.15 / self.cell.clamp(0.012, 0.08)).powi(2)) as usize + 4;
@@ -83,15 +134,31 @@ impl Quadruped {
 
         let seconds = self.cycles as f64 * self.seconds_per_cycle;
         let poses: Vec<Pose> = motion::times(seconds, self.frame_rate_hz)
-            .map(|time| character.walk(time / self.seconds_per_cycle, self.travels))
+            .map(|time| {
+                let mut pose = character.walk(time / self.seconds_per_cycle, self.travels);
+                if let Some(joint) = ball {
+                    let ahead = if self.travels { STRIDE * time / self.seconds_per_cycle } else { 0.0 };
+                    pose.shift(joint, thrown(time) + Vec3::new(0.0, -BALL, ahead));
+                    pose.turn(joint, 3.0 * time, 0.0, -2.0 * time);
+                }
+                pose
+            })
             .collect();
-        let mut clip = character.rig.clip("quadruped", self.frame_rate_hz, vec![body, details], &poses);
+        let mut meshes = vec![body, details];
+        if let Some(joint) = ball {
+            let shape = shapes::sphere(BALL, 32, 20).moved(Vec3::new(0.0, BALL, 0.0));
+            let mut mesh = shape.mesh("ball", Some(4));
+            mesh.skin = Some(character.rig.rigid_skin(std::iter::repeat_n(joint, shape.points.len())));
+            meshes.push(mesh);
+        }
+        let mut clip = character.rig.clip("quadruped", self.frame_rate_hz, meshes, &poses);
         clip.images = vec![paint::picture("hide", 128, 128, colour)];
         clip.materials = vec![
             paint::textured("hide", 0),
             paint::plain("eye", 0x2b2230),
             paint::plain("glint", 0xffffff),
             paint::plain("nail", 0xf2e6d0),
+            paint::plain("ball", 0xe0554a),
         ];
         clip
     }

@@ -51,6 +51,16 @@ pub fn all() -> &'static [Sample] {
             make: crate::quadruped,
         },
         Sample {
+            name: "quadruped_ball",
+            summary: "the elephant again, and a ball that hits its belly",
+            make: crate::quadruped_ball,
+        },
+        Sample {
+            name: "head",
+            summary: "a head of which only the face was tracked, with teeth",
+            make: crate::head,
+        },
+        Sample {
             name: "biped",
             summary: "a round fellow in a nightcap who bounces along",
             make: crate::biped,

@@ -3,8 +3,10 @@
 //! To add a layer, write one file in `layer/` with a settings type (serde, schemars and [`Settings`]), implement
 //! [`Layer`] for it and a [`Simulation`], and add one line to [`Registry::standard`](crate::Registry::standard).
 
+mod blend;
 mod cloth;
 mod contact;
+mod enrich;
 mod fabric;
 mod smoke;
 mod smooth;
@@ -20,8 +22,10 @@ use serde::de::DeserializeOwned;
 
 use crate::Reshape;
 
+pub use blend::Blend;
 pub use cloth::Cloth;
 pub use contact::{Collider, Contact, Faces, Form, Obstacle};
+pub use enrich::Enrich;
 pub use fabric::Fabric;
 pub use smoke::{
     Bar, Channel, Disc, Ends, Image, Key, Noise, Repeat, Scalar, Silhouette, Smoke, Source, Stroke, Text,

@@ -2,7 +2,7 @@
 
 use schemars::generate::SchemaGenerator;
 
-use crate::layer::{Cloth, Layer, Settings, Smoke, Smooth, Tracks};
+use crate::layer::{Blend, Cloth, Enrich, Layer, Settings, Smoke, Smooth, Tracks};
 
 /// A kind of layer: its name, its settings' schema and how to read them.
 #[derive(Clone, Copy)]
@@ -51,7 +51,14 @@ impl Registry {
     /// The layers that come with followthrough.
     pub fn standard() -> Self {
         Self {
-            kinds: vec![Kind::of::<Cloth>(), Kind::of::<Smooth>(), Kind::of::<Tracks>(), Kind::of::<Smoke>()],
+            kinds: vec![
+                Kind::of::<Blend>(),
+                Kind::of::<Cloth>(),
+                Kind::of::<Enrich>(),
+                Kind::of::<Smooth>(),
+                Kind::of::<Tracks>(),
+                Kind::of::<Smoke>(),
+            ],
         }
     }
 

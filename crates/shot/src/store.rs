@@ -180,6 +180,10 @@ impl StoredFrames {
 }
 
 impl Frames for StoredFrames {
+    fn below(&self) -> Option<Arc<dyn Frames>> {
+        Some(self.below.clone())
+    }
+
     fn count(&self) -> usize {
         self.below.count()
     }

@@ -5,8 +5,8 @@
 //! animation and its fit, is turned with each tet and added. Where the artist says *follow*, nothing of this is used: the output is
 //! the input's own numbers.
 
-use dynamics::{Body, Effort, Filter, Guide, Leash, Moment, Span, State, Stepper, Still};
-use geometry::{Embedding, Mat3, TetMesh, Vec3};
+use dynamics::{Body, Effort, Filter, Guide, Leash, Moment, Obstruction, Span, State, Stepper, Still};
+use geometry::{Bounds, Embedding, Mat3, TetMesh, Vec3};
 use linear::Rows;
 
 use crate::blend::{Blend, weight_at};
@@ -91,6 +91,8 @@ pub struct Enrich {
     weights: Vec<WeightKey>,
     animated: Vec<bool>,
     settings: EnrichSettings,
+    /// Metres.
+    size: f64,
     pose: Pose,
 }
 
@@ -123,8 +125,6 @@ impl Enrich {
         let Surface { mesh, embedding, areas } = surface;
         check_keys(&keys, embedding.len())?;
         let (fit, gamma) = Fit::new(mesh, embedding, areas, settings.fit_tolerance, settings.gamma)?;
-        let known = held_points(mesh, embedding, &keys, &solid.masses);
-        let averages = averages.map(|averages| averages.without_held(&known)).filter(|a| !a.rows.is_empty());
         let points = match points {
             Some(points) => points,
             None => {
@@ -136,6 +136,8 @@ impl Enrich {
             }
         };
         check_keys(&points, mesh.points().len())?;
+        let known = held_points(embedding, &keys, &points, &solid.masses);
+        let averages = averages.map(|averages| averages.without_held(&known)).filter(|a| !a.rows.is_empty());
         let blend = Blend::new(&solid.masses, &known, points, settings.follow_frequency_hz);
         let mut body =
             Body::builder(solid.masses.clone()).energy(solid.elements(&known)).gravity(settings.gravity);
@@ -156,6 +158,7 @@ impl Enrich {
             leash: settings.max_distance.map(|distance| Leash::new(vec![distance; count])),
             weights: keys,
             animated: areas.iter().map(|&area| area > 0.0).collect(),
+            size: Bounds::of(mesh.points().iter().copied()).diagonal(),
             pose: Pose::new(mesh.points().to_vec(), gamma),
             averages,
             body,
@@ -166,6 +169,16 @@ impl Enrich {
 
     /// The first frame: fits it and the second, and lets the tets settle if asked to.
     pub fn begin(&mut self, first: &[Vec3], second: Option<&[Vec3]>) -> Result<Enriched, Error> {
+        self.begin_against(first, second, None)
+    }
+
+    /// [`Enrich::begin`] where there is something that the flesh may not pass through while it settles.
+    pub fn begin_against(
+        &mut self,
+        first: &[Vec3],
+        second: Option<&[Vec3]>,
+        obstruction: Option<&mut dyn Obstruction>,
+    ) -> Result<Enriched, Error> {
         let mut x = self.pose.fits[1].clone();
         self.start_near(first, &mut x);
         let fitted = self.fit.solve(first, &mut self.pose.gamma, &mut x, &self.embedding)?;
@@ -184,10 +197,10 @@ impl Enrich {
         let rate = self.settings.frame_rate_hz;
         let mut reset = false;
         if self.settings.pre_roll > 0.0 && self.settings.simulate {
-            reset = self.settle()?;
+            reset = self.settle(obstruction)?;
         } else {
-            let ends = self.pose.fits[2].iter().zip(&self.pose.fits[0]);
-            self.pose.state.velocities = ends.map(|(next, before)| 0.5 * rate * (*next - *before)).collect();
+            let ends = self.pose.fits[1].iter().zip(&self.pose.fits[0]);
+            self.pose.state.velocities = ends.map(|(here, before)| rate * (*here - *before)).collect();
         }
         let fitted = Fitted { error: fitted.error, iterations: fitted.iterations + next.iterations, ..next };
         Ok(self.finish(first, fitted, Effort::default(), reset))
@@ -200,6 +213,17 @@ impl Enrich {
         surface: &[Vec3],
         next: Option<&[Vec3]>,
     ) -> Result<Enriched, Error> {
+        self.frame_against(index, surface, next, None)
+    }
+
+    /// [`Enrich::frame`] where there is something that the flesh may not pass through.
+    pub fn frame_against(
+        &mut self,
+        index: usize,
+        surface: &[Vec3],
+        next: Option<&[Vec3]>,
+        obstruction: Option<&mut dyn Obstruction>,
+    ) -> Result<Enriched, Error> {
         self.pose.fits.rotate_left(1);
         self.pose.averages.rotate_left(1);
         // now [index − 1, index, index − 2]: the last is overwritten by the fit of the frame after
@@ -207,7 +231,7 @@ impl Enrich {
         let fitted = self.fit_next(next)?;
         let (mut effort, mut reset) = (Effort::default(), false);
         if self.settings.simulate {
-            (effort, reset) = self.simulate(index, &before)?;
+            (effort, reset) = self.simulate(index, &before, obstruction)?;
         } else {
             self.pose.state.positions = self.pose.fits[1].clone();
         }
@@ -257,7 +281,7 @@ impl Enrich {
         [self.body.kinetic_energy(&state.velocities), self.body.elastic_energy(&moment, &state.positions)]
     }
 
-    /// Brings the rest shape to where the first frame is, so that the first fit need not cross the scene.
+    /// Brings tets rigidly to where a frame is: rigid motion then needs no fitting, and no fit has to cross the scene.
     fn start_near(&self, first: &[Vec3], x: &mut [Vec3]) {
         let placed = self.embedding.apply(x);
         let chosen: Vec<usize> =
@@ -268,17 +292,21 @@ impl Enrich {
         x.iter_mut().for_each(|x| *x = rotation * *x + shift);
     }
 
-    /// Fits the frame after and keeps it as `fits[2]`; without one, the animation stands still there.
+    /// Fits the frame after and keeps it as `fits[2]`.
     fn fit_next(&mut self, next: Option<&[Vec3]>) -> Result<Fitted, Error> {
         let mut x = self.pose.fits[1].clone();
         let fitted = match next {
             Some(next) => {
+                self.start_near(next, &mut x);
                 let fitted = self.fit.solve(next, &mut self.pose.gamma, &mut x, &self.embedding)?;
                 self.pose.averages[2] = self.row_values(next, &x);
                 fitted
             }
             None => {
-                self.pose.averages[2] = self.pose.averages[1].clone();
+                // it goes on as it was going
+                let [before, here, _] = &self.pose.averages;
+                self.pose.averages[2] = continued(before, here);
+                x = continued(&self.pose.fits[0], &x);
                 Fitted { gamma: self.pose.gamma, converged: true, ..Fitted::default() }
             }
         };
@@ -294,21 +322,53 @@ impl Enrich {
         }
     }
 
-    fn simulate(&mut self, index: usize, before: &(Vec<Vec3>, Vec<Vec3>)) -> Result<(Effort, bool), Error> {
+    fn simulate(
+        &mut self,
+        index: usize,
+        before: &(Vec<Vec3>, Vec<Vec3>),
+        obstruction: Option<&mut dyn Obstruction>,
+    ) -> Result<(Effort, bool), Error> {
         let rate = self.settings.frame_rate_hz;
         let [here, to, next] = &self.pose.fits;
         let [row_here, row_to, row_next] = &self.pose.averages;
+        let (mut before, mut row_before) = (before.0.clone(), before.1.clone());
+        let (mut next, mut row_next) = (next.clone(), row_next.clone());
+        // velocities do not look across a cut
+        if self.cut(&before, here).is_some() {
+            (before, row_before) = (continued(to, here), continued(row_to, row_here));
+        }
+        if self.cut(to, &next).is_some() {
+            (next, row_next) = (continued(here, to), continued(row_here, row_to));
+        }
+        if let Some((rotation, shift)) = self.cut(here, to) {
+            // the flesh comes along as it is
+            let state = &mut self.pose.state;
+            state.positions.iter_mut().for_each(|x| *x = rotation * *x + shift);
+            state.velocities.iter_mut().for_each(|v| *v = rotation * *v);
+            for p in (0..to.len()).filter(|&p| self.body.known()[p]) {
+                state.positions[p] = to[p];
+            }
+            state.accelerations.clear();
+            state.time = index as f64 / rate;
+            return Ok((Effort::default(), false));
+        }
         let start = (index - 1) as f64 / rate;
         let drive = Drive {
-            points: span(start, rate, &before.0, here, to, next),
-            averages: span(start, rate, &before.1, row_here, row_to, row_next),
+            points: span(start, rate, &before, here, to, &next),
+            averages: span(start, rate, &row_before, row_here, row_to, &row_next),
         };
         // what rounding left in the sum of steps must not grow over a long shot
         self.pose.state.time = start;
-        self.advance(&drive, 1.0 / rate)
+        self.advance(&drive, obstruction, 1.0 / rate)
     }
 
-    fn settle(&mut self) -> Result<bool, Error> {
+    /// The rigid motion between two frames that are too far apart to be one motion.
+    fn cut(&self, from: &[Vec3], to: &[Vec3]) -> Option<(Mat3, Vec3)> {
+        let middle = |x: &[Vec3]| x.iter().sum::<Vec3>() / x.len().max(1) as f64;
+        (middle(from).distance(middle(to)) > CUT * self.size).then(|| rigid_motion(from, to))
+    }
+
+    fn settle(&mut self, mut obstruction: Option<&mut dyn Obstruction>) -> Result<bool, Error> {
         let guide =
             Held { points: Still::new(self.pose.fits[1].clone()), averages: self.pose.averages[1].clone() };
         let frame = 1.0 / self.settings.frame_rate_hz;
@@ -316,17 +376,26 @@ impl Enrich {
         self.pose.state.time = -frames * frame;
         let mut reset = false;
         for _ in 0..frames as usize {
-            reset |= self.advance(&guide, frame)?.1;
+            // reborrowed for every step
+            let obstruction =
+                obstruction.as_mut().map(|obstruction| &mut **obstruction as &mut dyn Obstruction);
+            reset |= self.advance(&guide, obstruction, frame)?.1;
         }
         self.pose.state.time = 0.0;
         Ok(reset)
     }
 
-    fn advance(&mut self, guide: &dyn Guide, seconds: f64) -> Result<(Effort, bool), Error> {
+    fn advance(
+        &mut self,
+        guide: &dyn Guide,
+        obstruction: Option<&mut dyn Obstruction>,
+        seconds: f64,
+    ) -> Result<(Effort, bool), Error> {
         let mut filters: Vec<&mut dyn Filter> = Vec::new();
         filters.extend(self.leash.as_mut().map(|leash| leash as &mut dyn Filter));
         let end = self.pose.state.time + seconds;
-        match self.stepper.advance(&self.body, &mut self.pose.state, guide, seconds, &mut filters) {
+        let state = &mut self.pose.state;
+        match self.stepper.advance_against(&self.body, state, guide, obstruction, seconds, &mut filters) {
             Ok(effort) => Ok((effort, false)),
             // an animation that no simulation can follow: begin again from where it is
             Err(
@@ -393,7 +462,7 @@ impl Enrich {
 
 /// The rotation of `now` · `before`⁻¹. A rotation does not mind being scaled, so the adjugate does for the inverse: nothing is divided by
 /// the volume of a flattened tet.
-fn relative_rotation(before: &Mat3, now: &Mat3) -> Mat3 {
+pub(crate) fn relative_rotation(before: &Mat3, now: &Mat3) -> Mat3 {
     let [a, b, c] = [before.x_axis, before.y_axis, before.z_axis];
     let sign = if before.determinant() < 0.0 { -1.0 } else { 1.0 };
     let adjugate = Mat3::from_cols(b.cross(c), c.cross(a), a.cross(b)).transpose() * sign;
@@ -412,6 +481,11 @@ pub fn rigid_motion(from: &[Vec3], to: &[Vec3]) -> (Mat3, Vec3) {
     }
     let rotation = nearest_rotation(&covariance);
     (rotation, b - rotation * a)
+}
+
+/// Where a motion from `a` to `b` leads: 2b − a.
+fn continued(a: &[Vec3], b: &[Vec3]) -> Vec<Vec3> {
+    a.iter().zip(b).map(|(a, b)| 2.0 * *b - *a).collect()
 }
 
 /// The motion from one frame to the next, with velocities by central differences.
@@ -456,20 +530,29 @@ impl Guide for Held {
     }
 }
 
-/// Points of tets that carry a vertex of weight 1 at all times, and points that weigh nothing.
-fn held_points(mesh: &TetMesh, embedding: &Embedding, keys: &[WeightKey], masses: &[f64]) -> Vec<bool> {
+/// Points of tets that carry a vertex of weight 1 at all times, points inside that are surrounded by such, and points that weigh
+/// nothing.
+fn held_points(embedding: &Embedding, keys: &[WeightKey], points: &[WeightKey], masses: &[f64]) -> Vec<bool> {
     let mut known: Vec<bool> = masses.iter().map(|mass| *mass <= 0.0).collect();
-    debug_assert_eq!(known.len(), mesh.points().len());
-    if keys.is_empty() {
-        return known;
+    let always = |keys: &[WeightKey], index: usize, least: f64| {
+        !keys.is_empty() && keys.iter().all(|key| key.weights[index] >= least)
+    };
+    for (p, known) in known.iter_mut().enumerate() {
+        *known |= always(points, p, SURROUNDED);
     }
     for (v, corners) in embedding.corners().iter().enumerate() {
-        if keys.iter().all(|key| key.weights[v] >= 1.0) {
+        if always(keys, v, 1.0) {
             corners.iter().for_each(|&p| known[p as usize] = true);
         }
     }
     known
 }
+
+/// A body that goes further than this many times its own size from one frame to the next has not moved: the shot has cut.
+const CUT: f64 = 2.0;
+
+/// A point inside whose weight is above this moves by less than anyone sees.
+const SURROUNDED: f64 = 0.999;
 
 fn check_keys(keys: &[WeightKey], count: usize) -> Result<(), Error> {
     for key in keys {
