@@ -139,6 +139,7 @@ pub struct Region {
 /// A weight for some points.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "FollowStroke")]
 pub struct Stroke {
     /// Which points.
     pub at: Selector,
