@@ -8,7 +8,8 @@ use crate::{Error, Result};
 /// The lines of a text that say something, split at white space and commas.
 pub(super) struct Lines<'a> {
     path: &'a Path,
-    rest: std::iter::Enumerate<std::slice::Split<'a, u8, fn(&u8) -> bool>>,
+    rest: &'a [u8],
+    number: usize,
     comment: Option<u8>,
     bytes: usize,
 }
@@ -24,13 +25,16 @@ pub(super) struct Line<'a> {
 impl<'a> Lines<'a> {
     /// Lines of `bytes`; from the `comment` sign to the line's end nothing counts.
     pub(super) fn new(path: &'a Path, bytes: &'a [u8], comment: Option<u8>) -> Self {
-        let at_end: fn(&u8) -> bool = |&byte| byte == b'\n';
-        Self { path, rest: bytes.split(at_end).enumerate(), comment, bytes: bytes.len() }
+        Self { path, rest: bytes, number: 0, comment, bytes: bytes.len() }
     }
 
     /// The next line with a word in it. Bytes that are not text make an unreadable word, which is no number.
     pub(super) fn next(&mut self) -> Option<Line<'a>> {
-        for (index, mut bytes) in self.rest.by_ref() {
+        while !self.rest.is_empty() {
+            let end = self.rest.iter().position(|&byte| byte == b'\n').unwrap_or(self.rest.len());
+            let mut bytes = &self.rest[..end];
+            self.rest = self.rest.get(end + 1..).unwrap_or_default();
+            self.number += 1;
             if let Some(end) = self.comment.and_then(|sign| bytes.iter().position(|&byte| byte == sign)) {
                 bytes = &bytes[..end];
             }
@@ -40,7 +44,7 @@ impl<'a> Lines<'a> {
                 .map(|word| std::str::from_utf8(word).unwrap_or("\u{fffd}"))
                 .collect();
             if !words.is_empty() {
-                return Some(Line { path: self.path, number: index + 1, words });
+                return Some(Line { path: self.path, number: self.number, words });
             }
         }
         None
