@@ -143,8 +143,9 @@ impl<'a> Darkroom<'a> {
             return Ok(self.meshes(frame)?);
         }
         if let Some(pattern) = &pass.image {
-            let picture = pattern.picture(&self.folder, [width, height])?;
-            let carried = self.carried(pass, &picture, grids)?;
+            // twice as fine as the film: the flow squeezes it, and edges must stay smooth
+            let picture = pattern.picture(&self.folder, [2 * width, 2 * height])?;
+            let carried = self.carried(pass, &picture, grids)?.resized(width, height);
             return self.smeared(pass, carried, seconds, grids);
         }
         let name = pass.field.as_deref().unwrap_or_default();

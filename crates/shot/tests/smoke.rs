@@ -328,9 +328,11 @@ fn pictures_are_made_later_and_again_without_simulating() {
         "field = \"temperature\"\nsolid = 9.0\ncolors = \"fire\"\nsmear = { before = 0.2 }",
         "image = { checks = 6 }",
         "image = { words = \"air\" }\npainted = 0.1",
+        // of another size than the film
+        "image = { file = \"a.0007.png\" }",
     ] {
         let film = format!("[output.film]\nwidth = 40\nheight = 30\n[[output.film.pass]]\n{pass}\n");
-        let again = parse_in(Path::new(""), &(text(PLUME) + &film));
+        let again = parse_in(out.path(), &(text(PLUME) + &film));
         assert!(again.check().is_empty(), "{pass}: {:?}", again.check());
         let baked =
             again.baked(&BakeOptions { out: Some(out.path().into()), ..BakeOptions::default() }).unwrap();
@@ -364,6 +366,7 @@ fn an_image_is_undistorted_when_it_was_painted() {
         pairs.map(|(a, b)| f64::from((a[0] - b[0]).abs())).sum::<f64>() / a.pixels.len() as f64
     };
     let flat = picture("warp = false", 5);
+    assert_eq!(flat.pixels.len(), 64 * 48);
     assert!(off(&picture("", 5), &flat) > 0.003, "the flow has moved it");
     let painted = format!("painted = {}", 5.0 / 24.0);
     assert!(off(&picture(&painted, 5), &flat) < 0.001, "painted just now");

@@ -51,6 +51,27 @@ impl Picture {
         [0, 1, 2, 3].map(|k| (1.0 - t) * ((1.0 - s) * a[k] + s * b[k]) + t * ((1.0 - s) * c[k] + s * d[k]))
     }
 
+    /// The picture at another size: each pixel the mean of what it covers.
+    pub fn resized(&self, width: usize, height: usize) -> Self {
+        if (width, height) == (self.width, self.height) {
+            return self.clone();
+        }
+        let [across, down] =
+            [(self.width, width), (self.height, height)].map(|(from, to)| from.div_ceil(to.max(1)).max(1));
+        let share = 1.0 / (across * down) as f32;
+        Self::paint(width, height, |x, y| {
+            let mut sum = [0.0_f32; 4];
+            for i in 0..across * down {
+                let inside = |at: usize, of: usize| (at as f64 + 0.5) / of as f64 - 0.5;
+                let dx = inside(i % across, across) / width as f64;
+                let dy = inside(i / across, down) / height as f64;
+                let color = self.sample(x + dx, y + dy, [false; 2]);
+                (0..4).for_each(|k| sum[k] += share * color[k]);
+            }
+            sum
+        })
+    }
+
     /// This picture over another of the same size; the size of this one counts where they differ.
     pub fn over(&self, below: &Self) -> Self {
         let paint = |x: f64, y: f64| {
@@ -79,6 +100,17 @@ impl Picture {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_smaller_picture_keeps_the_mean_and_a_larger_one_the_place() {
+        let checks = Picture::paint(40, 20, |x, y| {
+            [if ((x * 40.0) as usize + (y * 20.0) as usize) % 2 == 0 { 1.0 } else { 0.0 }; 4]
+        });
+        assert!(checks.resized(20, 10).pixels.iter().all(|p| (p[0] - 0.5).abs() < 1e-6), "no moiré");
+        let half = Picture::paint(4, 4, |x, _| [if x < 0.5 { 1.0 } else { 0.0 }; 4]);
+        let larger = half.resized(16, 16);
+        assert_eq!((larger.pixels[2][0], larger.pixels[13][0]), (1.0, 0.0));
+    }
 
     #[test]
     fn opaque_hides_and_clear_shows() {
