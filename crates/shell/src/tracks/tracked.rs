@@ -2,7 +2,7 @@
 
 use dynamics::{
     Body, Effort, Elements, Error, Filter, Forces, Guide, Moment, Obstruction, Settings, Span, State,
-    Stepper, Still,
+    Stepper, Still, Substeps,
 };
 use geometry::{Bounds, Prolongation, Vec3};
 use linear::Rows;
@@ -64,6 +64,8 @@ pub struct Tracked {
     rest: Vec<Vec3>,
     creases: Creases,
     is_plastic: bool,
+    /// How often per advance elements change; `None` goes by the clock.
+    ticks: Option<usize>,
     reshaping: Option<Reshaping>,
     /// The weights of the rest shape that the body has now; empty before anything is known.
     shaped: Vec<f64>,
@@ -79,7 +81,15 @@ impl Tracked {
     /// Builds the body and does all symbolic work. The state is the rest shape until [`Tracked::begin`].
     pub fn new(setup: Setup<'_>) -> Result<Self, Error> {
         let Setup { rest, cloth, friction, averages, hold, correspondence, known, gravity, .. } = setup;
-        let Setup { stepping, plasticity, reshaping, .. } = setup;
+        let Setup { mut stepping, plasticity, reshaping, .. } = setup;
+        // what changes between steps changes at every one of a fixed number
+        let mut ticks = None;
+        if let (Substeps::Fixed(count), true) =
+            (stepping.substeps, plasticity.is_some() || reshaping.is_some())
+        {
+            ticks = Some(count.max(1));
+            stepping.substeps = Substeps::Fixed(1);
+        }
         let count = rest.len();
         let creases = Creases::new(&cloth, rest, plasticity, HINGES);
         let rows = averages.as_ref().map_or_else(|| Rows::none(count), |averages| averages.tracked.clone());
@@ -105,6 +115,7 @@ impl Tracked {
             rest: rest.to_vec(),
             creases,
             is_plastic: plasticity.is_some(),
+            ticks,
             reshaping,
             shaped: Vec::new(),
         })
@@ -154,7 +165,8 @@ impl Tracked {
         filters: &mut [&mut dyn Filter],
     ) -> Result<Effort, Error> {
         let changes = self.is_plastic || self.reshaping.is_some();
-        let ticks = if changes { (seconds * TICKS_HZ).ceil().max(1.0) as usize } else { 1 };
+        let by_the_clock = (seconds * TICKS_HZ).ceil().max(1.0) as usize;
+        let ticks = if changes { self.ticks.unwrap_or(by_the_clock) } else { 1 };
         let mut effort = Effort::default();
         for _ in 0..ticks {
             self.renew();
