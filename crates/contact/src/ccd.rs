@@ -63,11 +63,29 @@ const ROUNDING: f64 = 64.0 * f64::EPSILON;
 /// assert!(impact.time <= 0.45 && impact.time > 0.44);
 /// ```
 pub fn travel(kind: Kind, start: &[Vec3; 4], end: &[Vec3; 4], margin: f64) -> Impact {
-    travel_until(kind, start, end, margin, 1.0)
+    travel_until(kind, start, end, margin, KEEP, 1.0)
+}
+
+/// Like [`travel`], with another share than [`KEEP`].
+pub(crate) fn travel_keeping(
+    kind: Kind,
+    start: &[Vec3; 4],
+    end: &[Vec3; 4],
+    margin: f64,
+    keep: f64,
+) -> Impact {
+    travel_until(kind, start, end, margin, keep, 1.0)
 }
 
 /// Like [`travel`], but content once `limit` is passed: the time is exact (as certificates are) only below it.
-fn travel_until(kind: Kind, start: &[Vec3; 4], end: &[Vec3; 4], margin: f64, limit: f64) -> Impact {
+fn travel_until(
+    kind: Kind,
+    start: &[Vec3; 4],
+    end: &[Vec3; 4],
+    margin: f64,
+    keep: f64,
+    limit: f64,
+) -> Impact {
     let magnitude = |points: &[Vec3; 4]| points.iter().fold(Vec3::ZERO, |m, p| m.max(p.abs())).max_element();
     let error = ROUNDING * magnitude(start).max(magnitude(end));
     let path =
@@ -79,7 +97,7 @@ fn travel_until(kind: Kind, start: &[Vec3; 4], end: &[Vec3; 4], margin: f64, lim
     if initial <= error || !start.iter().chain(end).all(|p| p.is_finite()) {
         return impact;
     }
-    let required = margin.max(0.0).min(KEEP * initial) + error;
+    let required = margin.max(0.0).min(keep * initial) + error;
     let initial_gap = first.lower - required;
     let enough = NEAR * initial_gap.min(required);
     let mut here = first;
@@ -205,7 +223,7 @@ pub fn first_impact(
             let mut first = none;
             for k in run * RUN..count.min((run + 1) * RUN) {
                 let Some((kind, start, end, margin)) = pair(k) else { continue };
-                let impact = travel_until(kind, &start, &end, margin, first.time);
+                let impact = travel_until(kind, &start, &end, margin, KEEP, first.time);
                 if impact.time < first.time {
                     first = FirstImpact { time: impact.time, pair: Some(k), normal: impact.normal };
                 }

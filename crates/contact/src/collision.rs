@@ -26,8 +26,9 @@ const REACH_BOUNDS: [f64; 2] = [0.5e-3, 3e-3];
 const SLACK: f64 = 0.25;
 /// Gaps below this share of the largest coordinate can be lost when frames are stored in single precision.
 const ROUNDING: f64 = 4e-7;
-/// An obstacle that goes further than this many times its own size (and the cloth's) within a frame is cut, not pushed.
-const TELEPORT: f64 = 4.0;
+/// An obstacle that goes further than this many times its own size within a frame, and faster than this many m/s, was cut to
+/// another place, not moved.
+const TELEPORT: (f64, f64) = (4.0, 150.0);
 /// How fast crossed surfaces are drawn apart, in m/s.
 const UNTANGLING: f64 = 0.5;
 
@@ -163,7 +164,7 @@ impl Collision {
             }
             let size = Bounds::of(from.iter().copied()).diagonal().max(self.surfaces.median_edge());
             let shift = from.iter().zip(to).map(|(a, b)| a.distance(*b)).fold(f64::INFINITY, f64::min);
-            if shift > TELEPORT * size && shift.is_finite() {
+            if shift > TELEPORT.0 * size && shift > TELEPORT.1 * span.duration && shift.is_finite() {
                 self.now.places[range].copy_from_slice(to);
                 self.now.is_tangled = true;
                 self.strife.teleported = true;

@@ -8,7 +8,7 @@
 use geometry::Vec3;
 use rayon::prelude::*;
 
-use crate::ccd::travel;
+use crate::ccd::{KEEP, travel_keeping};
 use crate::distance::closest;
 use crate::watch::Watched;
 use crate::{Attachment, Pair};
@@ -17,6 +17,8 @@ use crate::{Attachment, Pair};
 /// push must be felt, and answered, before detection has the last word.
 const KEPT: f64 = 0.2;
 const ARRIVAL: f64 = 0.4;
+/// The share of its distance that a pair keeps in one step when it is pressed as near as it may come.
+const LAST: f64 = 0.9999;
 /// Rounds after which points that still meet something stay where they are.
 const ROUNDS: usize = 8;
 const MOST_ROUNDS: usize = 60;
@@ -54,19 +56,20 @@ impl Step<'_> {
             let distance = closest(pair.kind, &pair.gather(self.start)).distance;
             let margin = self.margin(watched, distance);
             // a fraction per point can also turn things; the sum of the ways bounds that as well
-            (distance - most <= margin).then_some((*pair, margin))
+            (distance - most <= margin).then_some((*pair, margin, self.keep(watched, distance)))
         };
-        let open: Vec<(Pair, f64)> = list.par_iter().filter_map(near).collect();
+        let open: Vec<(Pair, f64, f64)> = list.par_iter().filter_map(near).collect();
         let mut changed: Vec<bool> = Vec::new();
         for round in 0..MOST_ROUNDS {
             let hits: Vec<(usize, f64)> = open
                 .par_iter()
                 .enumerate()
-                .filter(|(_, (pair, _))| {
+                .filter(|(_, (pair, ..))| {
                     changed.is_empty() || pair.points.iter().any(|&p| changed[p as usize])
                 })
-                .filter_map(|(k, (pair, margin))| {
-                    let impact = travel(pair.kind, &pair.gather(self.start), &pair.gather(&ends), *margin);
+                .filter_map(|(k, (pair, margin, keep))| {
+                    let (start, end) = (pair.gather(self.start), pair.gather(&ends));
+                    let impact = travel_keeping(pair.kind, &start, &end, *margin, *keep);
                     (impact.time < 1.0).then_some((k, impact.time))
                 })
                 .collect();
@@ -109,6 +112,12 @@ impl Step<'_> {
             return self.start[point] + self.attachment.parts(point).iter().map(part).sum::<Vec3>();
         };
         self.start[point] + fractions[self.delta.len() + obstacle] * self.way[obstacle]
+    }
+
+    /// What has come through half of its thickness, or to the last that files can hold, comes no nearer: many small shares
+    /// would be used up in the end.
+    fn keep(&self, watched: &Watched, distance: f64) -> f64 {
+        if distance < 0.5 * watched.offset + self.floor { LAST } else { KEEP }
     }
 
     fn margin(&self, watched: &Watched, distance: f64) -> f64 {

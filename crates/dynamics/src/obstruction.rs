@@ -153,6 +153,19 @@ impl Workspace {
         start: &[Vec3],
         x: &mut [Vec3],
     ) -> Result<(Solved, f64), Error> {
+        // entered once: from outside the pool, each of the loops below would wake and wait for a thread
+        rayon::scope(|_| self.solve_in_pool(body, stage, newton, obstruction, start, x))
+    }
+
+    fn solve_in_pool(
+        &mut self,
+        body: &Body,
+        stage: &Stage,
+        newton: Newton,
+        obstruction: &mut dyn Obstruction,
+        start: &[Vec3],
+        x: &mut [Vec3],
+    ) -> Result<(Solved, f64), Error> {
         let count = x.len();
         let guide = stage.moment.guide_positions;
         for i in (0..count).filter(|&i| body.known()[i]) {

@@ -1,24 +1,27 @@
-//! What is measured of every layer's frames, whatever the layer: distance from its input, and strain.
+//! What is measured of every layer's frames, whatever the layer: distance from its input, strain, and where the mesh crosses
+//! itself.
 
 use std::sync::Arc;
 
 use clip::{Clip, Frame, MemoryFrames, Mesh, StrainMeter};
+use contact::{Audited, audit};
 
 use crate::layer::Figures;
 
 /// Measures the frames of one mesh.
 pub(crate) struct Measure {
     strain: StrainMeter,
+    triangles: Vec<[u32; 3]>,
 }
 
 impl Measure {
     pub(crate) fn new(mesh: &Mesh) -> Self {
         // the meter wants a clip; the rate plays no part in strain
         let alone = Clip::new("", 1.0, vec![mesh.clone()], None, Arc::new(MemoryFrames::default()));
-        Self { strain: StrainMeter::new(&alone) }
+        Self { strain: StrainMeter::new(&alone), triangles: mesh.point_triangles() }
     }
 
-    /// Adds distance and strain, except where the layer has said them itself. `mesh` is the one measured.
+    /// Adds distance, strain and crossings, except where the layer has said them itself. `mesh` is the one measured.
     pub(crate) fn add_to(&self, figures: &mut Figures, frame: &mut Frame, below: &Frame, mesh: usize) {
         let has = |figures: &Figures, plot: &str| {
             figures.0.iter().any(|figure| figure.name.split('/').next() == Some(plot))
@@ -29,6 +32,14 @@ impl Measure {
             let (max, sum) = distances.fold((0.0_f64, 0.0), |(max, sum), d| (max.max(d), sum + d));
             figures.add("distance/max", "m", max);
             figures.add("distance/mean", "m", sum / points.len() as f64);
+        }
+        if !has(figures, "intersections") {
+            let (name, triangles) = ("", &self.triangles[..]);
+            let alone = Audited { name, points, triangles, is_obstacle: false };
+            // points that are no numbers are named elsewhere
+            if let Ok(crossings) = audit(&[alone]) {
+                figures.add("intersections/itself", "", crossings.len() as f64);
+            }
         }
         if !has(figures, "strain") {
             let alone = Frame { points: vec![std::mem::take(&mut frame.points[mesh])], pose: Vec::new() };
@@ -60,6 +71,7 @@ mod tests {
         assert_eq!(figures.get("distance/max"), Some(0.5));
         assert!((figures.get("distance/mean").unwrap() - 0.5 / 3.0).abs() < 1e-12);
         assert!((figures.get("strain/max stretch").unwrap() - 50.0).abs() < 1e-4);
+        assert_eq!(figures.get("intersections/itself"), Some(0.0));
 
         let mut said = Figures::default();
         said.add("strain/largest", "%", 1.0);

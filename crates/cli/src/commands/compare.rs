@@ -1,4 +1,6 @@
-//! `compare`: how far two animations are apart, and how much each is stretched.
+//! `compare`: how far two animations are apart, how much each is stretched, and what crosses in it.
+
+mod intersections;
 
 use std::path::PathBuf;
 
@@ -6,6 +8,7 @@ use clap::Args;
 use clip::{Clip, FrameDistance, FrameStrain};
 use serde_json::{Value, json};
 
+use self::intersections::Intersections;
 use crate::trouble::{self, Trouble};
 use crate::voice::Voice;
 use crate::{interrupt, source};
@@ -15,8 +18,12 @@ use crate::{interrupt, source};
 pub(crate) struct Arguments {
     /// The first animation, or sample:NAME
     a: PathBuf,
-    /// The second animation, or sample:NAME
-    b: PathBuf,
+    /// The second animation, or sample:NAME; may be left out with --intersections
+    #[arg(required_unless_present = "intersections")]
+    b: Option<PathBuf>,
+    /// Count the pairs of triangles that cross, in every frame, exactly
+    #[arg(long)]
+    intersections: bool,
     /// Fail with exit code 4 when topologies or frame counts differ or any point is farther away than this, in metres
     #[arg(long, value_name = "METRES")]
     within: Option<f64>,
@@ -35,12 +42,22 @@ struct Comparison {
 
 impl Arguments {
     pub(crate) fn run(&self, voice: &Voice) -> Result<(), Trouble> {
-        let (a, b) = (source::open(&self.a)?, source::open(&self.b)?);
+        let a = source::open(&self.a)?;
+        let Some(second) = &self.b else { return self.cross(&[(&self.a, &a)], voice, None) };
+        let b = source::open(second)?;
         let found = measure(&a, &b, voice)?;
-        if self.json {
-            voice.answer_json(&self.json(&a, &b, &found))?;
+        let pair = [(&self.a, &a), (second, &b)];
+        if self.intersections {
+            let before = if self.json {
+                self.json(second, &a, &b, &found)
+            } else {
+                Value::String(self.text(second, &a, &b, &found))
+            };
+            self.cross(&pair, voice, Some(before))?;
+        } else if self.json {
+            voice.answer_json(&self.json(second, &a, &b, &found))?;
         } else {
-            voice.answer(self.text(&a, &b, &found))?;
+            voice.answer(self.text(second, &a, &b, &found))?;
         }
         match self.within.and_then(|within| too_far(within, &a, &b, &found)) {
             // the object that was asked for is out; a second one would break whoever reads it
@@ -53,7 +70,35 @@ impl Arguments {
         }
     }
 
-    fn json(&self, a: &Clip, b: &Clip, found: &Comparison) -> Value {
+    /// Counts crossings and answers, after what a comparison has to say.
+    fn cross(
+        &self,
+        clips: &[(&PathBuf, &Clip)],
+        voice: &Voice,
+        before: Option<Value>,
+    ) -> Result<(), Trouble> {
+        let counted: Vec<Intersections> =
+            clips.iter().map(|(_, clip)| Intersections::count(clip, voice)).collect::<Result<_, _>>()?;
+        if self.json {
+            let mut answer = before.unwrap_or_else(|| json!({ "ok": true }));
+            let mut crossings = serde_json::Map::new();
+            for (key, (found, (path, clip))) in ["a", "b"].into_iter().zip(counted.iter().zip(clips)) {
+                if clips.len() == 1 {
+                    answer[key] = json!({ "file": path, "frames": clip.frame_count() });
+                }
+                crossings.insert(key.into(), found.json(clip));
+            }
+            answer["intersections"] = crossings.into();
+            return voice.answer_json(&answer);
+        }
+        let mut lines: Vec<String> = before.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+        for (found, (path, clip)) in counted.iter().zip(clips) {
+            lines.push(found.text(clip, &path.display().to_string()));
+        }
+        voice.answer(lines.join("\n"))
+    }
+
+    fn json(&self, second: &PathBuf, a: &Clip, b: &Clip, found: &Comparison) -> Value {
         let distance = found.distances.as_ref().map(|frames| {
             json!({
                 "max": largest(frames),
@@ -75,7 +120,7 @@ impl Arguments {
         json!({
             "ok": true,
             "a": { "file": self.a, "frames": a.frame_count(), "frame_rate_hz": a.frame_rate_hz },
-            "b": { "file": self.b, "frames": b.frame_count(), "frame_rate_hz": b.frame_rate_hz },
+            "b": { "file": second, "frames": b.frame_count(), "frame_rate_hz": b.frame_rate_hz },
             "frames": a.frame_count().min(b.frame_count()),
             "topology": { "same": found.differences.is_empty(), "differences": found.differences },
             "distance": distance,
@@ -83,7 +128,7 @@ impl Arguments {
         })
     }
 
-    fn text(&self, a: &Clip, b: &Clip, found: &Comparison) -> String {
+    fn text(&self, second: &PathBuf, a: &Clip, b: &Clip, found: &Comparison) -> String {
         let mut lines = Vec::new();
         match found.differences.as_slice() {
             [] => lines.push("topology: the same".to_owned()),
@@ -114,7 +159,7 @@ impl Arguments {
                 lines.push(line);
             }
         }
-        for (path, frames) in [(&self.a, &found.strains[0]), (&self.b, &found.strains[1])] {
+        for (path, frames) in [(&self.a, &found.strains[0]), (second, &found.strains[1])] {
             let most = |of: fn(&FrameStrain) -> f64| 100.0 * frames.iter().map(of).fold(0.0, f64::max);
             lines.push(format!(
                 "strain of {}: stretched at most {:.2} %, shortened at most {:.2} %",
