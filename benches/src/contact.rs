@@ -171,7 +171,10 @@ mod tests {
 
     #[test]
     fn small_hard_scenes_cross_nothing() {
-        for scene in scenes::all(10, 20).expect("sound scenes") {
+        // the others take minutes in an unoptimised program
+        let quick = ["sphere", "needle", "knife", "rotating_sphere", "stack", "wrung"];
+        let all = scenes::all(8, 12).expect("sound scenes");
+        for scene in all.iter().filter(|scene| quick.contains(&scene.name)) {
             let outcome = scene.run(true).expect("it goes on");
             assert_eq!(outcome.intersections, 0, "{}", scene.name);
         }

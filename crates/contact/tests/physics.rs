@@ -117,18 +117,18 @@ fn two_bodies_keep_their_momentum_and_stay_together() {
 /// Two balls close on a sheet until they overlap, and open again. What cannot be does not happen: the balls wait.
 #[test]
 fn what_has_no_room_is_held_and_let_go() {
-    let (flat, triangles) = sheets(8, 0.4, &[Vec3::ZERO]);
+    let (flat, triangles) = sheets(5, 0.4, &[Vec3::ZERO]);
     let points: Vec<Vec3> = flat.iter().map(|p| Vec3::new(p.x, -p.z, p.y)).collect();
     let known: Vec<bool> = points.iter().map(|p| p.y > 0.199).collect();
     let body = body(&points, &triangles, known.clone(), -9.81 * Vec3::Y);
     let cloth =
         Surface { known, thickness: 2e-3, ..Surface::free("sheet", points.clone(), triangles.clone()) };
-    let ball = Shape::Sphere { radius: 0.08 }.surface("ball", 0.03).expect("sound");
+    let ball = Shape::Sphere { radius: 0.08 }.surface("ball", 0.07).expect("sound");
     let mut collision =
         Collision::new(vec![cloth], Attachment::identity(points.len()), vec![ball.clone(), ball.clone()])
             .expect("sound");
     // centres come to 6 cm of each other where 16 would be needed
-    let apart = |frame: f64| 0.03 + 0.12 * (1.0 + (std::f64::consts::TAU * frame / 24.0).cos()) / 2.0;
+    let apart = |frame: f64| 0.03 + 0.12 * (1.0 + (std::f64::consts::TAU * frame / 10.0).cos()) / 2.0;
     let at = |frame: f64| -> Vec<Vec3> {
         let one = |side: f64| ball.rest_positions.iter().map(move |p| *p + side * apart(frame) * Vec3::Z);
         one(1.0).chain(one(-1.0)).collect()
@@ -138,7 +138,7 @@ fn what_has_no_room_is_held_and_let_go() {
     let guide = Still::new(points.clone());
     let mut stepper = Stepper::new(&body, &points, Settings::default()).expect("sound");
     let (mut waited, mut last) = (0.0_f64, f64::MAX);
-    for frame in 1..=24 {
+    for frame in 1..=10 {
         let frame = f64::from(frame);
         let positions = [at(frame - 1.0), at(frame)];
         let mean: Vec<Vec3> = positions[0].iter().zip(&positions[1]).map(|(a, b)| (*b - *a) * RATE).collect();

@@ -190,7 +190,7 @@ impl Stepper {
             };
             let worst = attempt.error / (self.settings.tolerance * self.size);
             let too_inexact = self.settings.substeps == Substeps::Automatic && worst > 1.0;
-            let impatient = attempt.stuck && self.settings.substeps == Substeps::Automatic && piece > 0.2;
+            let impatient = attempt.stuck && self.settings.substeps == Substeps::Automatic && piece > 0.4;
             if !attempt.solved.converged || impatient || (too_inexact && piece > SMALLEST_FRACTION) {
                 if piece < SMALLEST_FRACTION {
                     let Solved { iterations, residual, .. } = attempt.solved;
