@@ -208,7 +208,7 @@ impl Scene {
         let mesh = &clip.meshes[0];
         let mut weights = vec![1.0; mesh.point_count()];
         for group in free.iter().filter_map(|name| mesh.group(name)) {
-            weights.iter_mut().zip(&group.weights).for_each(|(w, g)| *w = w.min(1.0 - f64::from(*g)));
+            weights.iter_mut().zip(&group.weights).for_each(|(w, g)| *w = f64::min(*w, 1.0 - f64::from(*g)));
         }
         Ok(Self { clip: clip.clone(), filled: fill(clip, tets)?, weights })
     }

@@ -23,6 +23,7 @@ fn main() -> ExitCode {
         None => ("", &[][..]),
     };
     match name {
+        "contact" => contact::run(options),
         "enrich" => enrich::run(options),
         "linear" => linear::run(options),
         "pipeline" => pipeline::run(options),
@@ -32,7 +33,7 @@ fn main() -> ExitCode {
         "tracks" => tracks::run(options),
         _ => {
             eprintln!(
-                "usage: cargo run --release -p benches -- NAME [--peers], NAME one of: enrich, linear, pipeline, s1-cloth, s2-solid, smoke, tracks"
+                "usage: cargo run --release -p benches -- NAME [--peers], NAME one of: contact, enrich, linear, pipeline, s1-cloth, s2-solid, smoke, tracks"
             );
             ExitCode::from(2)
         }
