@@ -266,7 +266,7 @@ fn mistakes_have_their_line_and_a_suggestion() {
     assert!(check("scalar = [{ name = \"temperature\" }]")[0].contains("is taken"));
     assert!(check("velocity_z = [{ noise = { size = 0.1 } }]")[0].contains("no third axis"));
     let film = text("") + "[[output.film.pass]]\nfield = \"inc\"\ncolor = \"red\"\n";
-    let shot = parse_in(Path::new(""), &film.replace("gravity", "gravity"));
+    let shot = parse_in(Path::new(""), &film);
     let mistakes = shot.check();
     assert!(mistakes.iter().any(|m| m.message().contains("no layer makes a field `inc`")), "{mistakes:?}");
     assert!(mistakes.iter().any(|m| m.message().contains("`red` is not a colour")), "{mistakes:?}");

@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn a_smaller_picture_keeps_the_mean_and_a_larger_one_the_place() {
         let checks = Picture::paint(40, 20, |x, y| {
-            [if ((x * 40.0) as usize + (y * 20.0) as usize) % 2 == 0 { 1.0 } else { 0.0 }; 4]
+            [if ((x * 40.0) as usize + (y * 20.0) as usize).is_multiple_of(2) { 1.0 } else { 0.0 }; 4]
         });
         assert!(checks.resized(20, 10).pixels.iter().all(|p| (p[0] - 0.5).abs() < 1e-6), "no moiré");
         let half = Picture::paint(4, 4, |x, _| [if x < 0.5 { 1.0 } else { 0.0 }; 4]);
