@@ -25,6 +25,7 @@ pages! {
     Formats: "docs/formats.md",
     ShotFile: "docs/shot-file.md",
     TetMeshing: "docs/tet-meshing.md",
+    LayerBlend: "docs/layers/blend.md",
     LayerCloth: "docs/layers/cloth.md",
     LayerSmoke: "docs/layers/smoke.md",
     LayerEnrich: "docs/layers/enrich.md",

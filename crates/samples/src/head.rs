@@ -17,7 +17,7 @@ const FRAME_RATE_HZ: f64 = 24.0;
 /// The head nods, turns and opens its jaw; one mesh `head` with groups `tracked` (the face, the only part that moves) and `teeth`
 /// (two rows of separate blocks inside).
 pub fn head() -> Clip {
-    let mut skin = shapes::sphere(1.0, 56, 40).map(|p| {
+    let skin = shapes::sphere(1.0, 56, 40).map(|p| {
         // an egg with a chin and a nose
         let chin = 0.05 * step(-0.3, -1.0, p.y) * step(0.0, 0.6, p.z);
         let nose = 0.02 * step(0.34, 0.0, Vec3::new(p.x * 1.3, p.y, 0.0).length()) * step(0.3, 0.9, p.z);
@@ -25,15 +25,7 @@ pub fn head() -> Clip {
     });
     // an open mouth: the teeth can be seen
     let lips = |p: Vec3| p.z > 0.0 && p.x.abs() < 0.035 && (-0.056..-0.034).contains(&p.y);
-    let mut faces = clip::Faces::default();
-    for face in skin
-        .faces
-        .iter()
-        .filter(|face| !face.iter().all(|&v| lips(skin.points[skin.vertex_points[v as usize] as usize])))
-    {
-        faces.push(face);
-    }
-    skin.faces = faces;
+    let skin = skin.without_faces(|corners| corners.iter().all(|p| lips(*p)));
     let mut parts: Vec<(Shape, bool)> = vec![(skin, false)];
     for row in [1.0, -1.0] {
         for tooth in -3_i32..=3 {

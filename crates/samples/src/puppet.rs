@@ -371,13 +371,13 @@ mod tests {
     fn a_planted_foot_stands() {
         let clip = puppet();
         let mesh = &clip.meshes[0];
-        // frames 54 and 60: both feet on the ground, in the headwind
-        let frames = [54, 60].map(|index| clip.frame(index).unwrap().points.remove(0));
+        // frames 62 and 72: both feet on the ground, in the headwind
+        let frames = [62, 72].map(|index| clip.frame(index).unwrap().points.remove(0));
         let soles: Vec<usize> =
             (0..mesh.point_count()).filter(|&p| mesh.rest_points[p][1].abs() < 1e-5).collect();
         assert!(soles.len() > 60);
         for p in soles {
-            assert_eq!(frames[0][p][1], frames[1][p][1]);
+            assert!((frames[0][p][1] - frames[1][p][1]).abs() < 1e-6);
         }
     }
 }

@@ -50,6 +50,37 @@ impl Shape {
         self
     }
 
+    /// The same shape without the faces whose corners `gone` says so of, and without what only they used.
+    #[must_use]
+    pub fn without_faces(self, gone: impl Fn(&[Vec3]) -> bool) -> Self {
+        let mut kept = Self::default();
+        let mut points = vec![None; self.points.len()];
+        let mut vertices = vec![None; self.vertex_points.len()];
+        for face in self.faces.iter() {
+            let point = |v: u32| self.vertex_points[v as usize] as usize;
+            let corners: Vec<Vec3> = face.iter().map(|&v| self.points[point(v)]).collect();
+            if gone(&corners) {
+                continue;
+            }
+            let face: Vec<u32> = face
+                .iter()
+                .map(|&v| {
+                    *vertices[v as usize].get_or_insert_with(|| {
+                        let point = *points[point(v)].get_or_insert_with(|| {
+                            kept.points.push(self.points[point(v)]);
+                            kept.points.len() as u32 - 1
+                        });
+                        kept.vertex_points.push(point);
+                        kept.uvs.push(self.uvs[v as usize]);
+                        kept.vertex_points.len() as u32 - 1
+                    })
+                })
+                .collect();
+            kept.faces.push(&face);
+        }
+        kept
+    }
+
     /// Triangles over points.
     pub fn triangles(&self) -> Vec<[u32; 3]> {
         self.faces.triangles().map(|t| t.map(|v| self.vertex_points[v as usize])).collect()

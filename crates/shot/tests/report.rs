@@ -35,7 +35,7 @@ fn a_bake_leaves_films_pictures_and_a_report_that_stands_alone() {
         assert!(!page.contains(outside), "the page reaches outside: {outside}");
     }
     assert_eq!(page.matches("data:image/png;base64,").count(), 12);
-    assert_eq!(page.matches("<svg").count(), 5, "distance, strain, energy, time, substeps");
+    assert_eq!(page.matches("<svg").count(), 6, "distance, strain, energy, crossings, time, substeps");
     assert!(page.contains("swing &lt;&amp;&gt;") && !page.contains("swing <&>"));
     assert!(page.contains("it begins to swing"));
     assert!(page.contains("# A flag that swings"));
