@@ -6,6 +6,7 @@
 
 mod contact;
 mod enrich;
+mod inextensible;
 mod linear;
 mod peers;
 mod pipeline;
@@ -25,6 +26,7 @@ fn main() -> ExitCode {
     match name {
         "contact" => contact::run(options),
         "enrich" => enrich::run(options),
+        "inextensible" => inextensible::run(options),
         "linear" => linear::run(options),
         "pipeline" => pipeline::run(options),
         "s1-cloth" => s1_cloth::run(options),
@@ -33,7 +35,7 @@ fn main() -> ExitCode {
         "tracks" => tracks::run(options),
         _ => {
             eprintln!(
-                "usage: cargo run --release -p benches -- NAME [--peers], NAME one of: contact, enrich, linear, pipeline, s1-cloth, s2-solid, smoke, tracks"
+                "usage: cargo run --release -p benches -- NAME [--peers], NAME one of: contact, enrich, inextensible, linear, pipeline, s1-cloth, s2-solid, smoke, tracks"
             );
             ExitCode::from(2)
         }

@@ -29,6 +29,7 @@ pages! {
     LayerCloth: "docs/layers/cloth.md",
     LayerSmoke: "docs/layers/smoke.md",
     LayerEnrich: "docs/layers/enrich.md",
+    LayerInextensible: "docs/layers/inextensible.md",
     LayerSmooth: "docs/layers/smooth.md",
     LayerTracks: "docs/layers/tracks.md",
 }

@@ -27,6 +27,7 @@ pub fn all() -> &'static [Sample] {
             make: crate::curtain,
         },
         Sample { name: "sheet", summary: "the benchmark sheet, two corners pinned", make: crate::sheet },
+        Sample { name: "drape", summary: "a tablecloth above a round table", make: crate::drape },
         Sample {
             name: "box_guide",
             summary: "a box of eight points that twists and stops dead",

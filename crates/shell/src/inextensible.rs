@@ -7,6 +7,7 @@
 
 mod diagnosis;
 mod exact;
+mod hardening;
 mod pairing;
 mod projection;
 mod relaxation;
@@ -19,6 +20,7 @@ mod weave;
 
 pub use diagnosis::{Overstretched, overstretched};
 pub use exact::ExactProjection;
+pub use hardening::{Hardening, HardeningEnergy, Thread};
 pub use projection::{FastProjection, Impulse, ProjectionReport};
 pub use relaxation::{Relaxation, Sweep};
 pub use shake::Shake;

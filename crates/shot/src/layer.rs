@@ -8,6 +8,7 @@ mod cloth;
 mod contact;
 mod enrich;
 mod fabric;
+mod inextensible;
 mod smoke;
 mod smooth;
 mod tracks;
@@ -27,6 +28,7 @@ pub use cloth::Cloth;
 pub use contact::{Collider, Contact, Faces, Form, Obstacle};
 pub use enrich::Enrich;
 pub use fabric::Fabric;
+pub use inextensible::{Holding, Inextensible};
 pub use smoke::{
     Bar, Channel, Disc, Ends, Image, Key, Noise, Repeat, Scalar, Silhouette, Smoke, Source, Stroke, Text,
     Window,

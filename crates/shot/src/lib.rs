@@ -73,6 +73,7 @@ pub use mistake::{Mistake, Mistakes, suggest};
 pub use progress::{Context, Event, Progress};
 pub use range::FrameRange;
 pub use registry::{Kind, Registry};
+pub use report::{Curve, Curves};
 pub use reshape::Reshape;
 pub use schema::{schema, schema_of};
 pub use shot::{FilmLook, Input, LayerEntry, Output, Reader, Shot, Side};

@@ -2,7 +2,7 @@
 
 use schemars::generate::SchemaGenerator;
 
-use crate::layer::{Blend, Cloth, Enrich, Layer, Settings, Smoke, Smooth, Tracks};
+use crate::layer::{Blend, Cloth, Enrich, Inextensible, Layer, Settings, Smoke, Smooth, Tracks};
 
 /// A kind of layer: its name, its settings' schema and how to read them.
 #[derive(Clone, Copy)]
@@ -55,6 +55,7 @@ impl Registry {
                 Kind::of::<Blend>(),
                 Kind::of::<Cloth>(),
                 Kind::of::<Enrich>(),
+                Kind::of::<Inextensible>(),
                 Kind::of::<Smooth>(),
                 Kind::of::<Tracks>(),
                 Kind::of::<Smoke>(),

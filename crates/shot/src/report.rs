@@ -3,6 +3,7 @@
 //! The page stands alone: style, pictures and plots are in it, and it runs no scripts, so it can be mailed, printed and
 //! kept. Times are here and not in the store, because they are the one thing that two equal bakes differ in.
 
+mod curves;
 mod json;
 mod page;
 mod pictures;
@@ -10,6 +11,8 @@ mod plot;
 mod source;
 
 use std::path::PathBuf;
+
+pub use curves::{Curve, Curves};
 
 use crate::Error;
 use crate::bake::{Bake, LayerBake};

@@ -51,6 +51,25 @@ impl Threads {
         Ok(Self { edges, lengths, point_count })
     }
 
+    /// These pieces and others of the same body.
+    #[must_use]
+    pub fn and(&self, others: &Self) -> Self {
+        let edges = self.edges.iter().chain(&others.edges).copied().collect();
+        let lengths = self.lengths.iter().chain(&others.lengths).copied().collect();
+        Self { edges, lengths, point_count: self.point_count.max(others.point_count) }
+    }
+
+    /// The same pieces, those with the lowest points first.
+    pub(super) fn by_first_point(&self) -> Self {
+        let mut order: Vec<usize> = (0..self.len()).collect();
+        order.sort_by_key(|&piece| self.edges[piece][0].min(self.edges[piece][1]));
+        Self {
+            edges: order.iter().map(|&piece| self.edges[piece]).collect(),
+            lengths: order.iter().map(|&piece| self.lengths[piece]).collect(),
+            point_count: self.point_count,
+        }
+    }
+
     /// How many pieces.
     pub fn len(&self) -> usize {
         self.edges.len()

@@ -17,6 +17,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shell::{Bending, ClothBuilder, Material, Membrane, Strain, Uvs, Wind};
 
+use super::inextensible::{Hold, Inextensible};
 use super::{Collider, Contact, Failure, FrameResult, Layer, Remark, Settings, Simulation, Target};
 
 /// Turns a mesh into fabric: it falls, folds and flutters, and follows the animation where `follow` says.
@@ -192,7 +193,7 @@ impl Layer for Cloth {
     }
 
     fn prepare(&self, input: &Target) -> Result<Box<dyn Simulation>, Failure> {
-        Ok(Box::new(Fabric::new(self, input)?))
+        Ok(Box::new(Fabric::new(self, input, None)?))
     }
 }
 
@@ -234,7 +235,7 @@ pub(super) fn stepping(method: Method, substeps: Option<usize>, tolerance: f64) 
     }
 }
 
-fn weights(selector: &Selector, input: &Target) -> Result<Vec<f32>, clip::Error> {
+pub(super) fn weights(selector: &Selector, input: &Target) -> Result<Vec<f32>, clip::Error> {
     selector.weights(&input.clip, input.mesh, &input.folder)
 }
 
@@ -249,10 +250,12 @@ pub(super) fn add_files(selector: &Selector, files: &mut Vec<PathBuf>) {
 }
 
 /// A cloth in motion.
-struct Fabric {
+pub(super) struct Fabric {
     input: Target,
     body: Body,
     stepper: Stepper,
+    /// What keeps threads at their lengths.
+    hold: Option<Hold>,
     leash: Option<Leash>,
     collider: Option<Collider>,
     state: State,
@@ -263,7 +266,12 @@ struct Fabric {
 }
 
 impl Fabric {
-    fn new(settings: &Cloth, input: &Target) -> Result<Self, Failure> {
+    /// Makes a cloth that stretches as its membranes let it or, with a second word, one whose threads do not.
+    pub(super) fn new(
+        settings: &Cloth,
+        input: &Target,
+        inextensible: Option<&Inextensible>,
+    ) -> Result<Self, Failure> {
         let mesh = input.mesh();
         let rest = mesh.rest();
         let triangles = mesh.point_triangles();
@@ -303,7 +311,12 @@ impl Fabric {
         if !springs.is_empty() {
             body = body.energy(Follow::new(springs)).force(FollowDamping::new(dampers));
         }
+        let hold = inextensible.map(|threads| Hold::new(threads, input, &rest, &material)).transpose()?;
+        if let Some(hold) = &hold {
+            body = hold.add_to(body);
+        }
         let body = body.build().map_err(Failure::new)?;
+        let hold = hold.map(|hold| hold.bound_to(&body)).transpose()?;
         let collider = settings.contact.as_ref().map(|contact| {
             let surface = contact.surface(&mesh.name, rest.clone(), triangles.clone(), body.known().to_vec());
             contact.collider(input, surface, Attachment::identity(count))
@@ -313,7 +326,7 @@ impl Fabric {
         let stepper = Stepper::new(&body, &rest, settings.stepping()).map_err(Failure::new)?;
 
         let report = &cloth.report;
-        let notes = vec![
+        let mut notes = vec![
             ("mass".into(), format!("{:.3} kg on {:.3} m²", report.mass, report.area)),
             (
                 "followed exactly".into(),
@@ -321,6 +334,9 @@ impl Fabric {
             ),
         ];
         let mut warnings = Vec::new();
+        if let Some(hold) = &hold {
+            hold.describe(&mut notes, &mut warnings);
+        }
         if !report.degenerate_triangles.is_empty() {
             warnings
                 .push(format!("{} triangles without area were left out", report.degenerate_triangles.len()));
@@ -344,6 +360,7 @@ impl Fabric {
             state: State::at_rest(start),
             body,
             stepper,
+            hold,
             membranes: cloth.membranes,
             pre_roll: settings.pre_roll,
             notes,
@@ -369,13 +386,18 @@ impl Fabric {
     }
 
     fn advance(&mut self, guide: &dyn Guide, seconds: f64) -> Result<Effort, Failure> {
-        let mut filters: Vec<&mut dyn dynamics::Filter> = Vec::new();
-        filters.extend(self.leash.as_mut().map(|leash| leash as &mut dyn dynamics::Filter));
+        let end = self.state.time + seconds;
+        let mut filters = filters(&mut self.hold, &mut self.leash);
         let obstruction =
             self.collider.as_mut().map(|collider| &mut collider.collision as &mut dyn Obstruction);
         self.stepper
             .advance_against(&self.body, &mut self.state, guide, obstruction, seconds, &mut filters)
-            .map_err(explain)
+            .map_err(|error| {
+                let mut held = vec![Vec3::ZERO; self.body.point_count()];
+                guide.sample(end, &mut held, &mut vec![Vec3::ZERO; self.body.point_count()]);
+                let told = self.hold.as_ref().and_then(|hold| hold.explain(&error, self.body.known(), &held));
+                told.unwrap_or_else(|| explain(error))
+            })
     }
 
     fn settle(&mut self) -> Result<(), Failure> {
@@ -392,6 +414,16 @@ impl Fabric {
         self.state.time = 0.0;
         Ok(())
     }
+}
+
+/// What corrects a step, in order.
+fn filters<'a>(
+    hold: &'a mut Option<Hold>,
+    leash: &'a mut Option<Leash>,
+) -> Vec<&'a mut dyn dynamics::Filter> {
+    let hold = hold.as_mut().and_then(Hold::filter);
+    let leash = leash.as_mut().map(|leash| leash as &mut dyn dynamics::Filter);
+    hold.into_iter().chain(leash).collect()
 }
 
 impl Simulation for Fabric {
@@ -419,9 +451,14 @@ impl Simulation for Fabric {
         let moment = Moment { time: self.state.time, guide_positions: &guide, guide_velocities: v };
         result.figures.add("energy/kinetic", "J", self.body.kinetic_energy(v));
         result.figures.add("energy/elastic", "J", self.body.elastic_energy(&moment, x));
-        let strain = Strain::measure(&self.membranes, x);
-        result.figures.add("strain/max stretch", "%", 100.0 * strain.max_stretch);
-        result.figures.add("strain/mean", "%", 100.0 * strain.mean);
+        match &mut self.hold {
+            Some(hold) => hold.report(x, &mut result),
+            None => {
+                let strain = Strain::measure(&self.membranes, x);
+                result.figures.add("strain/max stretch", "%", 100.0 * strain.max_stretch);
+                result.figures.add("strain/mean", "%", 100.0 * strain.mean);
+            }
+        }
 
         // points that follow exactly are the input's own numbers, never a rounded copy
         let place = |p: usize| if self.body.known()[p] { input[p] } else { x[p].as_vec3().to_array() };
@@ -435,13 +472,18 @@ impl Simulation for Fabric {
 
     fn checkpoint(&self) -> Vec<u8> {
         let state = self.state.to_bytes();
-        let Some(collider) = &self.collider else { return state };
+        let held = self.hold.as_ref().map(Hold::to_bytes).unwrap_or_default();
+        let Some(collider) = &self.collider else { return [state, held].concat() };
         let length = (state.len() as u64).to_le_bytes();
-        [&length[..], &state, &collider.collision.to_bytes()].concat()
+        [&length[..], &state, &collider.collision.to_bytes(), &held].concat()
     }
 
     fn restore(&mut self, checkpoint: &[u8]) -> Result<(), Failure> {
         let other = || Failure::new("the checkpoint is not one of this cloth");
+        let mut checkpoint = checkpoint;
+        if let Some(hold) = &mut self.hold {
+            checkpoint = hold.restore(checkpoint).ok_or_else(other)?;
+        }
         let state = match &mut self.collider {
             None => checkpoint,
             Some(collider) => {

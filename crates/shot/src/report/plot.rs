@@ -156,14 +156,26 @@ fn runs(values: &[Option<f64>]) -> Vec<Vec<(usize, f64)>> {
 
 /// The vertical axis: round ticks that hold all values; it begins at zero unless values are negative or lie high in a
 /// narrow band.
-struct Scale {
+pub(super) struct Scale {
     low: f64,
     high: f64,
     step: f64,
-    ticks: Vec<f64>,
+    pub(super) ticks: Vec<f64>,
 }
 
 impl Scale {
+    /// Decades, as logarithms: whole numbers that hold all values.
+    pub(super) fn decades(logarithms: impl Iterator<Item = f64>) -> Self {
+        let ends = logarithms
+            .filter(|v| v.is_finite())
+            .map(|v| [v, v])
+            .reduce(|[low, high], [v, _]| [low.min(v), high.max(v)]);
+        let [low, high] = ends.unwrap_or([0.0, 1.0]);
+        let (low, high) = ((low + 1e-9).floor(), (high - 1e-9).ceil().max((low + 1e-9).floor() + 1.0));
+        let ticks = (0..=(high - low).min(30.0) as usize).map(|i| low + i as f64).collect();
+        Self { low, high, step: 1.0, ticks }
+    }
+
     fn new(values: impl Iterator<Item = f64>) -> Self {
         let (mut low, mut high) = values
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
@@ -192,7 +204,7 @@ impl Scale {
         Self { low: from * step, high: to * step, step, ticks }
     }
 
-    fn place(&self, value: f64) -> f64 {
+    pub(super) fn place(&self, value: f64) -> f64 {
         ((value - self.low) / (self.high - self.low)).clamp(0.0, 1.0)
     }
 

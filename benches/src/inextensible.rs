@@ -1,0 +1,131 @@
+//! The two figures of *inextensible* (2007): what it costs to keep threads at their lengths, against the strain that is
+//! permitted and against resolution; for a chain held at one end and for a cloth that drapes over a ball; six methods.
+//!
+//! Every method may take as short steps as it needs, and springs may be as stiff: what counts is the time for which no
+//! thread was ever beyond the tolerance. All stand on the same engine and the same linear solver.
+
+mod methods;
+mod scenes;
+
+use std::process::ExitCode;
+
+use serde_json::{Map, Value, json};
+use shot::{Curve, Curves};
+
+use methods::Method;
+use scenes::Scene;
+
+const TOLERANCES: [f64; 5] = [0.1, 0.03, 0.01, 0.001, 0.0001];
+const CHAINS: [u32; 5] = [10, 20, 40, 80, 160];
+const DRAPES: [u32; 3] = [8, 12, 17];
+/// What the figures against strain are drawn for.
+const CHAIN: u32 = 80;
+const DRAPE: u32 = 12;
+
+/// Milliseconds by method and by what varies; none where a method did not get there.
+type Costs = Vec<(Method, Vec<(f64, Option<f64>)>)>;
+
+/// Runs the benchmark. `--plots FOLDER` says where the plots go; `target/inextensible` unless told.
+pub(crate) fn run(options: &[String]) -> ExitCode {
+    let folder = match options {
+        [] => "target/inextensible".to_owned(),
+        [option, folder] if option == "--plots" => folder.clone(),
+        _ => {
+            eprintln!("unknown options {options:?}; known is --plots FOLDER");
+            return ExitCode::from(2);
+        }
+    };
+    let chain_strain = measure("chain of 80 points", "strain", &TOLERANCES, |t| (Scene::chain(CHAIN), t));
+    let sizes = |counts: &[u32]| counts.iter().map(|&n| f64::from(n)).collect::<Vec<f64>>();
+    let chain_size = measure("chain at 1 %", "points", &sizes(&CHAINS), |n| (Scene::chain(n as u32), 0.01));
+    let drape_strain =
+        measure("drape of 13 × 13 points", "strain", &TOLERANCES, |t| (Scene::drape(DRAPE), t));
+    let drape_size = measure("drape at 1 %", "cells", &sizes(&DRAPES), |n| (Scene::drape(n as u32), 0.01));
+
+    let plots = [
+        ("chain-strain.svg", "A chain of 80 points", "permitted strain", &chain_strain),
+        ("chain-size.svg", "A chain at 1 % strain", "points", &chain_size),
+        ("drape-strain.svg", "A cloth of 13 × 13 points over a ball", "permitted strain", &drape_strain),
+        ("drape-size.svg", "A cloth over a ball at 1 % strain", "cells along a side", &drape_size),
+    ];
+    if let Err(error) = std::fs::create_dir_all(&folder) {
+        eprintln!("{folder}: {error}");
+        return ExitCode::FAILURE;
+    }
+    for (file, title, x_label, costs) in plots {
+        let curve = |(method, costs): &(Method, Vec<(f64, Option<f64>)>)| Curve {
+            name: method.name().into(),
+            points: costs.iter().filter_map(|&(x, ms)| Some((x, ms?))).collect(),
+        };
+        let curves = Curves {
+            title: title.into(),
+            x_label: x_label.into(),
+            y_label: "milliseconds per simulated second".into(),
+            curves: costs.iter().map(curve).collect(),
+        };
+        let path = format!("{folder}/{file}");
+        if let Err(error) = std::fs::write(&path, curves.svg()) {
+            eprintln!("{path}: {error}");
+            return ExitCode::FAILURE;
+        }
+        println!("wrote {path}");
+    }
+
+    let at = |costs: &Costs, method: Method, x: f64| {
+        let (_, costs) = costs.iter().find(|(m, _)| *m == method)?;
+        costs.iter().find(|(at, _)| *at == x)?.1
+    };
+    let fast = at(&chain_strain, Method::FastProjection, 0.01);
+    let speedup = at(&chain_strain, Method::Springs, 0.01).zip(fast).map(|(springs, fast)| springs / fast);
+    println!(
+        "on the chain at 1 % fast projection is {:.1} times as fast as stiff springs",
+        speedup.unwrap_or(f64::NAN)
+    );
+    let by_x = |costs: &[(f64, Option<f64>)]| -> Value {
+        costs.iter().map(|(x, ms)| (x.to_string(), json!(ms))).collect::<Map<_, _>>().into()
+    };
+    let by_method = |costs: &Costs| -> Value {
+        costs.iter().map(|(m, costs)| (m.name().to_owned(), by_x(costs))).collect::<Map<_, _>>().into()
+    };
+    let result = json!({
+        "bench": "inextensible",
+        "chain_speedup_80_1pct": speedup,
+        "chain_ms": by_x(&chain_strain[0].1),
+        "chain_ms_by_method": by_method(&chain_strain),
+        "chain_ms_by_points": by_method(&chain_size),
+        "drape_ms": by_method(&drape_strain),
+        "drape_ms_by_cells": by_method(&drape_size),
+        "threads": rayon::current_num_threads(),
+    });
+    println!("{result}");
+    ExitCode::SUCCESS
+}
+
+/// Times every method on every scene. Fast projection goes first: what takes very much longer is not waited for.
+fn measure(title: &str, what: &str, values: &[f64], scene: impl Fn(f64) -> (Scene, f64)) -> Costs {
+    println!("\n{title}: milliseconds per simulated second");
+    print!("{what:<22}");
+    values.iter().for_each(|value| print!(" {value:>9}"));
+    println!();
+    let mut costs: Costs = Vec::new();
+    let mut patience: Vec<f64> = vec![f64::INFINITY; values.len()];
+    for method in Method::ALL {
+        print!("{:<22}", method.name());
+        let mut row = Vec::new();
+        for (k, &value) in values.iter().enumerate() {
+            let (scene, tolerance) = scene(value);
+            let ms = method.cost(&scene, tolerance, patience[k]);
+            if method == Method::FastProjection {
+                patience[k] = scene.patience * ms.unwrap_or(10.0);
+            }
+            match ms {
+                Some(ms) => print!(" {ms:>9.2}"),
+                None => print!(" {:>9}", "–"),
+            }
+            row.push((value, ms));
+        }
+        println!();
+        costs.push((method, row));
+    }
+    costs
+}
