@@ -77,7 +77,7 @@ impl Format {
         Self::ALL.iter().find(|(_, known)| *known == extension).map(|&(format, _)| format)
     }
 
-    /// Whether [`write`] writes it.
+    /// Whether [`write()`] writes it.
     pub fn is_written(self) -> bool {
         !matches!(self, Self::Gltf | Self::Stl | Self::Ply | Self::Off)
     }
