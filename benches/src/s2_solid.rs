@@ -5,7 +5,7 @@
 //!
 //! VegaFEM 4 on two quiet cores takes 78 to 87 ms a step (assembly 31, solve 52) and ends at −1.661 m; at 16×4×4 cells at −0.155 m; with its
 //! corotational law at −1.306 m. Ours ends at −1.30 to −1.31 m at both resolutions, with all three laws, with one Newton step or
-//! many: after half a second the tip has hardly done more than fall, and −1.661 m is further than the law of motion allows.
+//! many; why VegaFEM's StVK differs is not known yet.
 
 use std::process::ExitCode;
 use std::sync::Arc;
