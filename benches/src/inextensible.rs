@@ -1,8 +1,9 @@
 //! The two figures of *inextensible* (2007): what it costs to keep threads at their lengths, against the strain that is
 //! permitted and against resolution; for a chain held at one end and for a cloth that drapes over a ball; six methods.
 //!
-//! Every method may take as short steps as it needs, and springs may be as stiff: what counts is the time for which no
-//! thread was ever beyond the tolerance. All stand on the same engine and the same linear solver.
+//! Every method may take as short steps as it needs, and springs may be as stiff: what counts is the time in which no thread
+//! was ever beyond the tolerance and the chain's end went where that of an inextensible one goes. All stand on the same engine
+//! and the same linear solver.
 
 mod methods;
 mod scenes;

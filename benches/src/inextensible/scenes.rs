@@ -4,6 +4,8 @@ use dynamics::{Body, BodyBuilder, Elements, Filter, Moment, State};
 use geometry::{Vec2, Vec3};
 use shell::{ClothBuilder, Face, Lay, Material, Threads, Weave};
 
+use crate::inextensible::methods::path;
+
 /// What moves, without what keeps its threads at their lengths.
 pub(crate) struct Scene {
     pub(crate) rest: Vec<Vec3>,
@@ -13,11 +15,20 @@ pub(crate) struct Scene {
     pub(crate) patience: f64,
     /// The weight of everything, in newtons, for a first guess at stiffness.
     pub(crate) weight: f64,
+    /// A point whose way is known.
+    pub(crate) witness: Option<Witness>,
     make: Box<dyn Fn() -> BodyBuilder>,
 }
 
+/// A point and where it is at the end of every frame.
+pub(crate) struct Witness {
+    pub(crate) point: usize,
+    pub(crate) path: Vec<Vec3>,
+}
+
 impl Scene {
-    /// A metre of chain of 100 g, horizontal, held at one end, let go. It resists stretching and nothing else.
+    /// A metre of chain of 100 g, horizontal, held at one end, let go. It resists stretching and nothing else. The
+    /// other end is the witness.
     pub(crate) fn chain(points: u32) -> Self {
         let pieces = points - 1;
         let rest: Vec<Vec3> = (0..points).map(|i| f64::from(i) / f64::from(pieces) * Vec3::X).collect();
@@ -29,7 +40,11 @@ impl Scene {
                 .known(known)
                 .gravity(-9.81 * Vec3::Y)
         };
-        Self { rest, threads, ball: None, patience: 200.0, weight: 9.81 * mass, make: Box::new(make) }
+        let (weight, make) = (9.81 * mass, Box::new(make));
+        let mut chain = Self { rest, threads, ball: None, patience: 200.0, weight, witness: None, make };
+        let point = pieces as usize;
+        chain.witness = Some(Witness { point, path: path(&chain, point) });
+        chain
     }
 
     /// A square of cotton, 80 cm wide, falls on a ball of 25 cm. Shear springs, hinges, no air.
@@ -70,6 +85,7 @@ impl Scene {
             ball: Some(Ball { radius: 0.25 }),
             patience: 20.0,
             weight,
+            witness: None,
             make: Box::new(make),
         }
     }

@@ -23,6 +23,7 @@
 //! # Ok::<(), linear::Error>(())
 //! ```
 
+mod band;
 mod conjugate;
 mod dense;
 mod direct;
@@ -40,6 +41,7 @@ mod solver;
 mod symbolic;
 mod system;
 
+pub use band::Band;
 pub use error::Error;
 pub use matrix::Matrix;
 pub use pattern::Pattern;

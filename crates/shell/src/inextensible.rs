@@ -5,6 +5,7 @@
 //! and [`FastProjection`] is a [`Filter`](dynamics::Filter) that puts them right after every step. The
 //! methods that it is measured against stand beside it: [`ExactProjection`], [`Shake`], [`Relaxation`].
 
+mod blocks;
 mod diagnosis;
 mod exact;
 mod hardening;

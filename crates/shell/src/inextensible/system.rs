@@ -1,47 +1,45 @@
 //! The linear system of a projection, ∇C M⁻¹ ∇Cᵀ μ = c: one scalar unknown per piece of thread, sparse, positive definite.
 //!
-//! The solver works on 3×3 blocks. Three pieces that meet are packed into one block, which is dense anyway, so that
-//! nothing is lost: a quad cloth of n points has about 2n pieces in 2n/3 blocks.
-
-use std::sync::Arc;
+//! A chain or a ribbon makes a narrow band, which a plain loop factorises in microseconds; a cloth goes to the sparse solver.
 
 use geometry::Vec3;
-use linear::{Matrix, Pattern, Rows, Solver};
+use linear::{Band, Info};
 
 use super::Threads;
+use super::blocks::Blocks;
 
 /// Compliance against the diagonal. Where more threads meet than a point has freedoms (between held points, say) their
 /// constraints depend on each other; this much give shares the load and changes no digit that matters.
 const COMPLIANCE: f64 = 1e-9;
-/// Relative residual of a solve: below the second-order error of a projection step, above what round-off leaves where
-/// constraints nearly depend on each other.
-const RESIDUAL: f64 = 1e-6;
+/// Bands up to this width are factorised as such. At thirty, a cloth's fronts are as fast.
+const NARROW: usize = 12;
 
 /// The system over fixed threads and masses; directions change.
 pub(super) struct System {
     /// 1/m of every point, zero where it is known.
     inverse_masses: Vec<f64>,
-    /// Where each piece stands: block and lane.
-    places: Vec<(u32, u8)>,
-    couplings: Vec<Coupling>,
-    /// Lanes of blocks that no piece fills.
-    padding: Vec<(u32, u8)>,
-    matrix: Matrix,
-    solver: Solver,
-    rows: Rows,
-    right: Vec<Vec3>,
-    solution: Vec<Vec3>,
+    equations: Equations,
 }
 
-/// Two pieces that share a free point.
-struct Coupling {
-    pieces: [u32; 2],
-    /// Of the block, and within it.
-    slot: u32,
-    row: u8,
-    column: u8,
+enum Equations {
+    Narrow(Narrow),
+    Blocks(Box<Blocks>),
+}
+
+/// Two pieces that share a free point, or one with itself.
+#[derive(Clone, Copy)]
+pub(super) struct Coupling {
+    pub(super) pieces: [u32; 2],
     /// ±1/(m l l′): the sign says whether both run to (or from) the point.
     scale: f64,
+}
+
+impl Coupling {
+    /// Its part of the matrix, with the directions of the threads at `x`.
+    pub(super) fn value(&self, threads: &Threads, x: &[Vec3]) -> f64 {
+        let [i, j] = self.pieces.map(|piece| threads.line(piece as usize, x));
+        self.scale * i.dot(j)
+    }
 }
 
 impl System {
@@ -53,103 +51,59 @@ impl System {
         for (piece, ends) in threads.edges().iter().enumerate() {
             ends.iter().filter(|&&p| !known[p as usize]).for_each(|&p| around[p as usize].push(piece as u32));
         }
-        let (places, blocks) = pack(threads, &around);
-
-        let block_of = |piece: u32| places[piece as usize].0;
-        let stencils: Vec<Vec<u32>> =
-            around.iter().map(|pieces| pieces.iter().map(|&piece| block_of(piece)).collect()).collect();
-        let pattern = Arc::new(Pattern::from_stencils(blocks, stencils.iter().map(Vec::as_slice)));
         let mut couplings = Vec::new();
         for (point, pieces) in around.iter().enumerate() {
+            let sign = |piece: u32| {
+                if threads.edges()[piece as usize][0] as usize == point { -1.0 } else { 1.0 }
+            };
             for &i in pieces {
                 for &j in pieces {
-                    let ((block_i, row), (block_j, column)) = (places[i as usize], places[j as usize]);
-                    // the lower triangle of blocks, whole blocks on the diagonal
-                    if block_i < block_j {
-                        continue;
-                    }
-                    // both are stencils' blocks, so the slot is there
-                    let Some(slot) = pattern.slot(block_i, block_j) else { continue };
-                    let sign = |piece: u32| {
-                        if threads.edges()[piece as usize][0] as usize == point { -1.0 } else { 1.0 }
-                    };
                     let [l_i, l_j] = [i, j].map(|piece| threads.lengths()[piece as usize]);
-                    let scale = sign(i) * sign(j) * inverse_masses[point] / (l_i * l_j);
-                    couplings.push(Coupling { pieces: [i, j], slot: slot as u32, row, column, scale });
+                    let give = if i == j { 1.0 + COMPLIANCE } else { 1.0 };
+                    let scale = give * sign(i) * sign(j) * inverse_masses[point] / (l_i * l_j);
+                    couplings.push(Coupling { pieces: [i, j], scale });
                 }
             }
         }
-        couplings.sort_by_key(|c| (c.slot, c.column, c.row));
-
-        let mut filled = vec![0u8; blocks];
-        places.iter().for_each(|&(block, lane)| filled[block as usize] |= 1 << lane);
-        let padding = (0..blocks as u32)
-            .flat_map(|block| (0..3u8).map(move |lane| (block, lane)))
-            .filter(|&(block, lane)| filled[block as usize] & 1 << lane == 0)
-            .collect();
-        let rows = Rows::none(blocks);
-        let settings = linear::Settings::default();
-        let solver = Solver::new(&pattern, &vec![false; blocks], &rows, settings)?;
-        let zeros = vec![Vec3::ZERO; blocks];
-        Ok(Self {
-            inverse_masses,
-            places,
-            couplings,
-            padding,
-            matrix: Matrix::new(pattern),
-            solver,
-            rows,
-            right: zeros.clone(),
-            solution: zeros,
-        })
+        let equations = match Narrow::new(threads, &around, &couplings) {
+            Some(narrow) => Equations::Narrow(narrow),
+            None => Equations::Blocks(Box::new(Blocks::new(threads, &around, &couplings)?)),
+        };
+        Ok(Self { inverse_masses, equations })
     }
 
     /// Takes the directions of the threads from `x` and factorises. False when they are not numbers.
     pub(super) fn factorize(&mut self, threads: &Threads, x: &[Vec3]) -> bool {
-        self.assemble(threads, x);
-        self.solver.factorize(&self.matrix, &self.rows).is_ok()
+        match &mut self.equations {
+            Equations::Narrow(narrow) => {
+                narrow.assemble(threads, x);
+                narrow.is_factorized()
+            }
+            Equations::Blocks(blocks) => blocks.factorize(threads, x),
+        }
     }
 
-    /// Takes the directions of the threads from `x`; the factor is kept, and helps as long as it is near.
+    /// Takes the directions of the threads from `x`; what was factorised before helps as long as it is near.
     pub(super) fn assemble(&mut self, threads: &Threads, x: &[Vec3]) {
-        self.matrix.set_zero();
-        let values = self.matrix.values_mut();
-        for c in &self.couplings {
-            let [i, j] = c.pieces.map(|piece| threads.line(piece as usize, x));
-            let value = c.scale * i.dot(j);
-            let give = if c.pieces[0] == c.pieces[1] { 1.0 + COMPLIANCE } else { 1.0 };
-            values[c.slot as usize].col_mut(c.column as usize)[c.row as usize] += give * value;
-        }
-        for &(block, lane) in &self.padding {
-            // any positive number: it stands alone
-            self.matrix.add(block, block, unit(lane));
+        match &mut self.equations {
+            Equations::Narrow(narrow) => narrow.assemble(threads, x),
+            Equations::Blocks(blocks) => blocks.assemble(threads, x),
         }
     }
 
     /// Solves for μ. False when the matrix is singular beyond what a little compliance mends.
     pub(super) fn solve(&mut self, c: &[f64], mu: &mut Vec<f64>) -> bool {
-        self.right.fill(Vec3::ZERO);
-        for (c, &(block, lane)) in c.iter().zip(&self.places) {
-            self.right[block as usize][lane as usize] = *c;
+        match &mut self.equations {
+            Equations::Narrow(narrow) => narrow.solve(c, mu),
+            Equations::Blocks(blocks) => blocks.solve(c, mu),
         }
-        self.solution.fill(Vec3::ZERO);
-        let solved = self.solver.solve(
-            &self.matrix,
-            &self.right,
-            &self.rows,
-            &[],
-            &mut self.solution,
-            &mut [],
-            RESIDUAL,
-        );
-        mu.clear();
-        mu.extend(self.places.iter().map(|&(block, lane)| self.solution[block as usize][lane as usize]));
-        solved.is_ok()
     }
 
     /// Nothing that was solved before may change what comes.
     pub(super) fn forget(&mut self) {
-        self.solver.forget();
+        if let Equations::Blocks(blocks) = &mut self.equations {
+            blocks.forget();
+        }
     }
 
     /// Adds `scale` · M⁻¹ ∇Cᵀ μ with the directions of the threads at `x`.
@@ -163,85 +117,144 @@ impl System {
     }
 
     /// What the solver is, for reports.
-    pub(super) fn info(&self) -> linear::Info {
-        self.solver.info()
+    pub(super) fn info(&self) -> Info {
+        match &self.equations {
+            Equations::Narrow(narrow) => narrow.info(),
+            Equations::Blocks(blocks) => blocks.info(),
+        }
     }
 }
 
-fn unit(lane: u8) -> geometry::Mat3 {
-    let mut diagonal = Vec3::ZERO;
-    diagonal[lane as usize] = 1.0;
-    geometry::Mat3::from_diagonal(diagonal)
+/// The system of a chain or a ribbon.
+struct Narrow {
+    /// The row of every piece.
+    places: Vec<u32>,
+    couplings: Vec<Coupling>,
+    band: Band,
+    /// The factor is not of what was assembled last.
+    is_stale: bool,
+    right: Vec<f64>,
+    factorizations: usize,
+    solves: usize,
 }
 
-/// Packs pieces by threes that meet, in the order of the list: the place of each, and how many blocks there are.
-fn pack(threads: &Threads, around: &[Vec<u32>]) -> (Vec<(u32, u8)>, usize) {
-    const NOWHERE: (u32, u8) = (u32::MAX, 0);
-    let mut places = vec![NOWHERE; threads.len()];
-    let mut blocks = 0;
-    let is_open = |places: &[(u32, u8)], piece: u32| places[piece as usize] == NOWHERE;
-    // pieces that have fewest open neighbours are taken first, or they would be left alone
-    let open_around = |places: &[(u32, u8)], piece: u32| -> usize {
+impl Narrow {
+    /// None if no narrow order was found.
+    fn new(threads: &Threads, around: &[Vec<u32>], couplings: &[Coupling]) -> Option<Self> {
+        let places = in_a_row(threads, around);
+        let row = |piece: u32| places[piece as usize];
+        let width = couplings.iter().map(|c| row(c.pieces[0]).abs_diff(row(c.pieces[1]))).max()?;
+        let width = (width as usize <= NARROW).then_some(width as usize)?;
+        let is_lower = |c: &&Coupling| row(c.pieces[0]) >= row(c.pieces[1]);
+        Some(Self {
+            couplings: couplings.iter().filter(is_lower).copied().collect(),
+            band: Band::new(places.len(), width),
+            is_stale: true,
+            right: vec![0.0; places.len()],
+            places,
+            factorizations: 0,
+            solves: 0,
+        })
+    }
+
+    fn assemble(&mut self, threads: &Threads, x: &[Vec3]) {
+        self.band.set_zero();
+        for coupling in &self.couplings {
+            let [row, column] = coupling.pieces.map(|piece| self.places[piece as usize] as usize);
+            self.band.add(row, column, coupling.value(threads, x));
+        }
+        self.is_stale = true;
+    }
+
+    fn is_factorized(&mut self) -> bool {
+        if self.is_stale {
+            self.factorizations += 1;
+            self.is_stale = !self.band.factorize();
+        }
+        !self.is_stale
+    }
+
+    fn solve(&mut self, c: &[f64], mu: &mut Vec<f64>) -> bool {
+        if !self.is_factorized() {
+            return false;
+        }
+        for (c, &place) in c.iter().zip(&self.places) {
+            self.right[place as usize] = *c;
+        }
+        self.band.solve(&mut self.right);
+        mu.clear();
+        mu.extend(self.places.iter().map(|&place| self.right[place as usize]));
+        self.solves += 1;
+        true
+    }
+
+    fn info(&self) -> Info {
+        let (count, stored) = (self.band.count(), self.band.width() + 1);
+        Info {
+            method: format!("LLᵀ within a band of {stored}, every matrix"),
+            unknowns: count,
+            factor_nonzeros: count * stored,
+            factor_bytes: 2 * size_of::<f64>() * count * stored,
+            factor_flops: (count * stored * stored) as f64,
+            factorizations: self.factorizations,
+            solves: self.solves,
+            iterations: 0,
+        }
+    }
+}
+
+/// A row for every piece, near those of its neighbours: outwards from an end of each connected part (Cuthill & McKee 1969).
+fn in_a_row(threads: &Threads, around: &[Vec<u32>]) -> Vec<u32> {
+    let neighbours = |piece: u32| {
         let ends = threads.edges()[piece as usize];
-        ends.iter().flat_map(|&p| &around[p as usize]).filter(|&&q| q != piece && is_open(places, q)).count()
+        ends.into_iter().flat_map(|p| &around[p as usize]).copied().filter(move |&other| other != piece)
     };
-    let mut seeds: std::collections::VecDeque<u32> = (0..threads.len() as u32).collect();
-    while let Some(seed) = seeds.pop_front() {
-        if !is_open(&places, seed) {
+    // From a piece outwards: pieces in the order in which they are met.
+    let outwards = |start: u32, is_met: &mut [bool]| {
+        let mut met = vec![start];
+        is_met[start as usize] = true;
+        let mut next = 0;
+        while next < met.len() {
+            let mut fresh: Vec<u32> = neighbours(met[next]).filter(|&p| !is_met[p as usize]).collect();
+            fresh.sort_unstable();
+            fresh.dedup();
+            fresh.sort_by_key(|&piece| (neighbours(piece).count(), piece));
+            fresh.iter().for_each(|&piece| is_met[piece as usize] = true);
+            met.extend(fresh);
+            next += 1;
+        }
+        met
+    };
+    let mut places = vec![0; threads.len()];
+    let mut is_placed = vec![false; threads.len()];
+    let mut row = 0;
+    for piece in 0..threads.len() as u32 {
+        if is_placed[piece as usize] {
             continue;
         }
-        let mut members = vec![seed];
-        places[seed as usize] = (blocks, 0);
-        while members.len() < 3 {
-            let candidates = members.iter().flat_map(|&m| threads.edges()[m as usize]);
-            let candidates = candidates.flat_map(|p| &around[p as usize]).copied();
-            let best = candidates
-                .filter(|&piece| is_open(&places, piece))
-                .min_by_key(|&piece| (open_around(&places, piece), piece));
-            let Some(best) = best else { break };
-            places[best as usize] = (blocks, members.len() as u8);
-            members.push(best);
-        }
-        blocks += 1;
-        // go on beside what was just packed
-        let last = members[members.len() - 1];
-        let beside = threads.edges()[last as usize].iter().flat_map(|&p| &around[p as usize]);
-        if let Some(next) = beside.copied().filter(|&piece| is_open(&places, piece)).min() {
-            seeds.push_front(next);
+        // what is met last lies at an end
+        let end = outwards(piece, &mut is_placed.clone()).last().copied().unwrap_or(piece);
+        for member in outwards(end, &mut is_placed) {
+            places[member as usize] = row;
+            row += 1;
         }
     }
-    (places, blocks as usize)
+    places
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{grid_threads, noise};
+    use super::super::testing::{chain, grid_threads, noise};
     use super::*;
 
-    #[test]
-    fn blocks_are_nearly_full() {
-        let (rest, threads) = grid_threads(20, 20);
-        let mut around = vec![Vec::new(); rest.len()];
-        for (piece, ends) in threads.edges().iter().enumerate() {
-            ends.iter().for_each(|&p| around[p as usize].push(piece as u32));
-        }
-        let (places, blocks) = pack(&threads, &around);
-        assert!(blocks < threads.len() * 2 / 5, "{blocks} blocks for {} pieces", threads.len());
-        let mut sorted = places.clone();
-        sorted.sort_unstable();
-        sorted.dedup();
-        assert_eq!(sorted.len(), threads.len(), "no place twice");
-    }
-
-    #[test]
-    fn solves_what_the_definition_says() {
-        let (rest, threads) = grid_threads(6, 5);
+    fn check(rest: &[Vec3], threads: &Threads, is_narrow: bool) {
         let x: Vec<Vec3> = rest.iter().enumerate().map(|(i, p)| *p + 0.02 * noise(i)).collect();
         let mut known = vec![false; rest.len()];
         known[0] = true;
         let masses: Vec<f64> = (0..rest.len()).map(|i| 0.002 + 0.001 * noise(i).x).collect();
         let threads = threads.free(&known);
         let mut system = System::new(&threads, &masses, &known).unwrap();
+        assert_eq!(matches!(system.equations, Equations::Narrow(_)), is_narrow);
         assert!(system.factorize(&threads, &x));
         let c: Vec<f64> = (0..threads.len()).map(|i| noise(i + 7).y).collect();
         let mut mu = Vec::new();
@@ -254,5 +267,21 @@ mod tests {
             let rate = threads.line(piece, &moved).dot(threads.line(piece, &x)) / threads.lengths()[piece];
             assert!((rate - c).abs() < 1e-6, "piece {piece}: {rate} for {c}");
         }
+    }
+
+    #[test]
+    fn solves_what_the_definition_says() {
+        let (rest, threads) = grid_threads(16, 15);
+        check(&rest, &threads, false);
+        // a ribbon, along either side, and a chain that starts in its middle
+        let (rest, threads) = grid_threads(30, 2);
+        check(&rest, &threads, true);
+        let (rest, threads) = grid_threads(2, 30);
+        check(&rest, &threads, true);
+        let (rest, threads) = chain(20, 1.0);
+        check(&rest, &threads, true);
+        let edges = threads.edges();
+        let halves = edges[10..].iter().chain(edges[..10].iter().rev()).copied().collect();
+        check(&rest, &Threads::new(&rest, halves).unwrap(), true);
     }
 }
