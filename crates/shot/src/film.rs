@@ -6,7 +6,7 @@
 mod colors;
 mod pass;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clip::{Clip, Grid};
 use fluid::{Axis, Domain, Field, Picture, Texture};
@@ -23,9 +23,10 @@ use crate::shot::{FilmLook, Shot};
 pub struct Darkroom<'a> {
     clip: &'a Clip,
     passes: Vec<Pass>,
+    /// Of every pass, the image that the flow carries.
+    artworks: Vec<Option<Picture>>,
     background: Option<[f32; 4]>,
     size: [usize; 2],
-    folder: PathBuf,
     scene: Option<Scene<'a>>,
     /// Shots without passes are shown as meshes.
     stage: Option<Stage<'a>>,
@@ -69,12 +70,20 @@ impl<'a> Darkroom<'a> {
             true => Some(crate::output::stage(shot, bake)?),
             false => None,
         };
+        let size = [look.width, look.height].map(|side| side as usize);
+        // twice as fine as the film: the flow squeezes it, and edges must stay smooth
+        let artwork = |pass: &Pass| {
+            pass.image
+                .as_ref()
+                .map(|image| image.picture(&shot.folder, size.map(|side| 2 * side)))
+                .transpose()
+        };
         Ok(Self {
             clip: &bake.clip,
+            artworks: passes.iter().map(artwork).collect::<Result<_, _>>()?,
             passes,
             background,
-            size: [look.width, look.height].map(|side| side as usize),
-            folder: shot.folder.clone(),
+            size,
             scene,
             stage,
             first: bake.frames.first,
@@ -106,8 +115,9 @@ impl<'a> Darkroom<'a> {
         let [width, height] = self.size;
         let below = self.background.unwrap_or([0.0; 4]);
         let mut whole = fluid(Picture::new(width, height, vec![below; width * height]))?;
-        for (index, pass) in self.passes.iter().enumerate() {
-            let mut shown = self.develop(pass, frame, seconds, &grids).map_err(|error| match error {
+        for (index, (pass, artwork)) in self.passes.iter().zip(&self.artworks).enumerate() {
+            let developed = self.develop(pass, artwork.as_ref(), frame, seconds, &grids);
+            let mut shown = developed.map_err(|error| match error {
                 Problem::Other(error) => error,
                 Problem::Sentence(problem) => Error::Pass { pass: index, frame, problem },
             })?;
@@ -137,15 +147,20 @@ impl<'a> Darkroom<'a> {
         Ok(render::Picture { width: self.size[0] as u32, height: self.size[1] as u32, pixels })
     }
 
-    fn develop(&self, pass: &Pass, frame: usize, seconds: f64, grids: &[Grid]) -> Result<Picture, Problem> {
+    fn develop(
+        &self,
+        pass: &Pass,
+        artwork: Option<&Picture>,
+        frame: usize,
+        seconds: f64,
+        grids: &[Grid],
+    ) -> Result<Picture, Problem> {
         let [width, height] = self.size;
         if pass.clip {
             return Ok(self.meshes(frame)?);
         }
-        if let Some(pattern) = &pass.image {
-            // twice as fine as the film: the flow squeezes it, and edges must stay smooth
-            let picture = pattern.picture(&self.folder, [2 * width, 2 * height])?;
-            let carried = self.carried(pass, &picture, grids)?.resized(width, height);
+        if let Some(artwork) = artwork {
+            let carried = self.carried(pass, artwork, grids)?.resized(width, height);
             return self.smeared(pass, carried, seconds, grids);
         }
         let name = pass.field.as_deref().unwrap_or_default();

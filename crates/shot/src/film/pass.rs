@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::colors::{self, Colors};
-use super::{Problem, fluid};
+use super::fluid;
 use crate::Error;
 use crate::dial::Dial;
 
@@ -233,7 +233,7 @@ impl Pass {
 
 impl Artwork {
     /// The picture, drawn at a size or read.
-    pub(super) fn picture(&self, folder: &Path, size: [usize; 2]) -> Result<Picture, Problem> {
+    pub(super) fn picture(&self, folder: &Path, size: [usize; 2]) -> Result<Picture, Error> {
         let [width, height] = size;
         let (w, h) = (width as f64, height as f64);
         let paint = |color: &dyn Fn(f64, f64) -> [f32; 3]| {
@@ -242,7 +242,7 @@ impl Artwork {
                 let [r, g, b] = color(x, y);
                 [r, g, b, 1.0]
             });
-            Ok(fluid(Picture::new(width, height, pixels.collect()))?)
+            fluid(Picture::new(width, height, pixels.collect()))
         };
         let shade = |text: &str| {
             let [r, g, b, _] = colors::parse(text).unwrap_or_default();
@@ -255,7 +255,7 @@ impl Artwork {
         // edges as soft as a pixel
         let edge = |distance: f64| 0.5 + distance * h;
         match self {
-            Self::File(file) => Ok(read(&folder.join(file))?),
+            Self::File(file) => read(&folder.join(file)),
             Self::Checks(count) => {
                 let n = f64::from((*count).max(1));
                 let (dark, light) = (shade("#22304a"), shade("#f3e7cf"));
@@ -289,22 +289,27 @@ impl Artwork {
                     mix(light, dark, f64::from(ink[at.min(ink.len() - 1)]))
                 })
             }
-            Self::Sunset(_) => paint(&|x, y| {
-                let sky = mix(shade("#ffb15c"), shade("#3b2a63"), (y - 0.36) / 0.62);
-                let from_sun = ((x - 0.62) * w / h).hypot(y - 0.52);
-                let sky = mix(sky, shade("#ffd98a"), 0.7 * (-(from_sun / 0.2).powi(2)).exp());
-                let sky = mix(sky, shade("#fff4cf"), edge(0.11 - from_sun));
-                // hills that meet themselves where the picture is joined
-                let around = std::f64::consts::TAU * x;
-                let far = 0.44 + 0.05 * around.sin() + 0.025 * (3.0 * around + 1.0).sin();
-                let near = 0.37 + 0.045 * (around + 2.0).sin() + 0.02 * (2.0 * around).cos();
-                let land = mix(sky, shade("#8a4a6b"), edge(far - y));
-                let land = mix(land, shade("#43264f"), edge(near - y));
-                let glint = (-((x - 0.62) * w / h / 0.13).powi(2)).exp() * (0.55 + 0.45 * (150.0 * y).sin());
-                let water = mix(shade("#1d2350"), shade("#7a4a78"), y / 0.3);
-                let water = mix(water, shade("#ffcf87"), 0.8 * glint);
-                mix(land, water, edge(0.3 - y))
-            }),
+            Self::Sunset(_) => {
+                let [horizon, zenith, glow, sun] = ["#ffb15c", "#3b2a63", "#ffd98a", "#fff4cf"].map(shade);
+                let [far_hills, near_hills] = ["#8a4a6b", "#43264f"].map(shade);
+                let [deep, shallow, glitter] = ["#1d2350", "#7a4a78", "#ffcf87"].map(shade);
+                paint(&|x, y| {
+                    let sky = mix(horizon, zenith, (y - 0.36) / 0.62);
+                    let from_sun = ((x - 0.62) * w / h).hypot(y - 0.52);
+                    let sky = mix(sky, glow, 0.7 * (-(from_sun / 0.2).powi(2)).exp());
+                    let sky = mix(sky, sun, edge(0.11 - from_sun));
+                    // hills that meet themselves where the picture is joined
+                    let around = std::f64::consts::TAU * x;
+                    let far = 0.44 + 0.05 * around.sin() + 0.025 * (3.0 * around + 1.0).sin();
+                    let near = 0.37 + 0.045 * (around + 2.0).sin() + 0.02 * (2.0 * around).cos();
+                    let land = mix(sky, far_hills, edge(far - y));
+                    let land = mix(land, near_hills, edge(near - y));
+                    let narrow = (-((x - 0.62) * w / h / 0.13).powi(2)).exp();
+                    let glint = narrow * (0.55 + 0.45 * (150.0 * y).sin());
+                    let water = mix(mix(deep, shallow, y / 0.3), glitter, 0.8 * glint);
+                    mix(land, water, edge(0.3 - y))
+                })
+            }
         }
     }
 }
