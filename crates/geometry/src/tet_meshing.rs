@@ -148,16 +148,22 @@ impl Filler<'_> {
                 .filter(|(_, steps)| **steps > 0)
                 .map(|(&p, &steps)| (p, edge * GROWTH[steps - 1]))
                 .collect();
-            let mesh = self.mesh(edge, &Offset::new(self.surface, &triangle_offsets, &grown))?;
-            let embedded = Embedding::new(&mesh, vertices)?;
+            let found = self.mesh(edge, &Offset::new(self.surface, &triangle_offsets, &grown))?;
+            let found = found.map(|mesh| Embedding::new(&mesh, vertices).map(|embedded| (mesh, embedded)));
+            let found = found.transpose()?;
+            let outside: Vec<usize> = match &found {
+                Some((_, embedded)) => embedded.outside(TOLERANCE).collect(),
+                None => (0..vertices.len()).collect(),
+            };
             let mut changed = false;
-            for v in embedded.outside(TOLERANCE) {
+            for v in outside {
                 if growth[v] < GROWTH.len() {
                     growth[v] += 1;
                     changed = true;
                 }
             }
             if !changed {
+                let (mesh, embedded) = found.ok_or(Error::Empty { what: "tets" })?;
                 return Ok((with_vertices_only(&mesh, &embedded), grown.len(), edge));
             }
         }
@@ -196,7 +202,7 @@ impl Filler<'_> {
         let count = |edge: f64| -> Result<f64, Error> {
             self.check_size(edge)?;
             let field = Offset::new(self.surface, &self.triangle_offsets(edge), &[]);
-            Ok(self.mesh(edge, &field)?.tets().len() as f64)
+            Ok(self.mesh(edge, &field)?.map_or(1, |mesh| mesh.tets().len()) as f64)
         };
         let wanted = wanted as f64;
         // solids have n³ tets and sheets n²; secants find out
@@ -224,8 +230,8 @@ impl Filler<'_> {
         Ok(best.1)
     }
 
-    /// Tets of the set where the field is below zero.
-    fn mesh(&self, edge: f64, field: &Offset) -> Result<TetMesh, Error> {
+    /// Tets of the set where the field is below zero. `None` where it is so small that it lies between the lattice's points.
+    fn mesh(&self, edge: f64, field: &Offset) -> Result<Option<TetMesh>, Error> {
         let bounds = self.surface.bounds();
         // room for the offset, and for the cells that hold the tets cut off by it
         let reach = 0.5 * bounds.size().max_element() + field.largest() + 2.0 * edge;
@@ -255,7 +261,10 @@ impl Filler<'_> {
                     values: &values,
                     tets: &tets,
                 });
-                return Ok(TetMesh::new(points, tets)?.without_loose_points().0);
+                if tets.is_empty() {
+                    return Ok(None);
+                }
+                return Ok(Some(TetMesh::new(points, tets)?.without_loose_points().0));
             }
             coarse.into_iter().for_each(|cell| {
                 tree.split(cell);
@@ -424,5 +433,22 @@ mod tests {
         assert!(matches!(fill(TetSize::Edge(1e-9), &corner, &[[0, 1, 2]]), Error::TooFine { .. }));
         assert!(matches!(fill(TetSize::Edge(-1.0), &corner, &[[0, 1, 2]]), Error::TooFine { .. }));
         assert!(matches!(fill(TetSize::Edge(1e-4), &corner, &[[0, 1, 2]]), Error::TooFine { .. }));
+    }
+
+    /// Bodies smaller than the lattice's cells, and far apart: no lattice point is in any of them, and still each gets its tets.
+    #[test]
+    fn specks_between_the_lattice_points_are_enclosed() {
+        let (ball, faces) = sphere(8);
+        let (mut points, mut triangles) = (Vec::new(), Vec::new());
+        for place in [Vec3::ZERO, Vec3::new(9.3, 0.4, 0.1), Vec3::new(0.2, 8.7, 7.9)] {
+            triangles.extend(faces.iter().map(|face| face.map(|v| v + points.len() as u32)));
+            points.extend(ball.iter().map(|p| place + 0.1 * *p));
+        }
+        for edge in [3.0, 1.1, 0.7] {
+            let meshing = TetMeshing { size: TetSize::Edge(edge), ..TetMeshing::default() };
+            judge("specks", &meshing.fill(&points, &triangles).unwrap());
+        }
+        let meshing = TetMeshing { size: TetSize::Count(60), ..TetMeshing::default() };
+        judge("specks", &meshing.fill(&points, &triangles).unwrap());
     }
 }
