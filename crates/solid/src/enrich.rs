@@ -5,57 +5,17 @@
 //! animation and its fit, is turned with each tet and added. Where the artist says *follow*, nothing of this is used: the output is
 //! the input's own numbers.
 
-use dynamics::{Body, Effort, Filter, Guide, Leash, Moment, Obstruction, Span, State, Stepper, Still};
+use dynamics::{Body, Effort, Filter, Guide, Leash, Moment, Obstruction, State, Stepper, Still};
 use geometry::{Bounds, Embedding, Mat3, TetMesh, Vec3};
 use linear::Rows;
 
 use crate::blend::{Blend, weight_at};
-use crate::{Error, Fit, Fitted, Pose, Solid, WeightKey, from_surface, nearest_rotation};
-
-/// Everything that an enriched surface is made of.
-#[derive(Clone, Debug)]
-pub struct EnrichSettings {
-    /// Frames per second.
-    pub frame_rate_hz: f64,
-    /// In m/s².
-    pub gravity: Vec3,
-    /// The swing of a point of weight ½ about the animation, in Hz.
-    pub follow_frequency_hz: f64,
-    /// How much that swing is damped: 1 just does not overshoot.
-    pub follow_damping: f64,
-    /// No tet point strays further from the fitted animation than this, in metres.
-    pub max_distance: Option<f64>,
-    /// Seconds of simulation with the animation held at its first frame.
-    pub pre_roll: f64,
-    /// Root mean square error of the fit to reach, in metres.
-    pub fit_tolerance: f64,
-    /// γ of the fit; chosen automatically when `None`.
-    pub gamma: Option<f64>,
-    /// False: no physics, the tets follow the fit. What completes a half-animated surface.
-    pub simulate: bool,
-    /// Whether what the tets cannot represent is carried over.
-    pub detail: bool,
-    /// How steps are taken.
-    pub stepping: dynamics::Settings,
-}
-
-impl Default for EnrichSettings {
-    fn default() -> Self {
-        Self {
-            frame_rate_hz: 24.0,
-            gravity: Vec3::ZERO,
-            follow_frequency_hz: 4.0,
-            follow_damping: 1.0,
-            max_distance: None,
-            pre_roll: 0.0,
-            fit_tolerance: 1e-3,
-            gamma: None,
-            simulate: true,
-            detail: true,
-            stepping: dynamics::Settings::default(),
-        }
-    }
-}
+use crate::detail::turns;
+use crate::drive::{Drive, Held, continued, span};
+use crate::hold::{check_keys, held_points};
+use crate::rigid::Pieces;
+use crate::weight::Weight;
+use crate::{EnrichSettings, Error, Fit, Fitted, Pose, Solid, WeightKey, from_surface, rigid_motion};
 
 /// A surface in its tets.
 #[derive(Clone, Debug)]
@@ -81,7 +41,7 @@ pub struct Averages {
 pub struct Enrich {
     embedding: Embedding,
     solid: Solid,
-    tets: Vec<[u32; 4]>,
+    pieces: Pieces,
     fit: Fit,
     body: Body,
     stepper: Stepper,
@@ -141,6 +101,13 @@ impl Enrich {
         let blend = Blend::new(&solid.masses, &known, points, settings.follow_frequency_hz);
         let mut body =
             Body::builder(solid.masses.clone()).energy(solid.elements(&known)).gravity(settings.gravity);
+        if !settings.extra_gravity.is_empty() {
+            let (expected, got) = (solid.masses.len(), settings.extra_gravity.len());
+            if got != expected {
+                return Err(Error::Sizes { what: "extra gravity", expected, got });
+            }
+            body = body.energy(Weight::new(&solid.masses, &known, &settings.extra_gravity));
+        }
         if !blend.is_empty() {
             body = body.force(blend.damping(settings.follow_damping)).energy(blend);
         }
@@ -150,14 +117,15 @@ impl Enrich {
         let body = body.known(known).build()?;
         let stepper = Stepper::new(&body, mesh.points(), settings.stepping.clone())?;
         let count = mesh.points().len();
+        let animated: Vec<bool> = areas.iter().map(|&area| area > 0.0).collect();
         Ok(Self {
             embedding: (*embedding).clone(),
-            tets: mesh.tets().to_vec(),
+            pieces: Pieces::new(mesh, embedding, &animated),
             fit,
             stepper,
             leash: settings.max_distance.map(|distance| Leash::new(vec![distance; count])),
             weights: keys,
-            animated: areas.iter().map(|&area| area > 0.0).collect(),
+            animated,
             size: Bounds::of(mesh.points().iter().copied()).diagonal(),
             pose: Pose::new(mesh.points().to_vec(), gamma),
             averages,
@@ -180,7 +148,7 @@ impl Enrich {
         obstruction: Option<&mut dyn Obstruction>,
     ) -> Result<Enriched, Error> {
         let mut x = self.pose.fits[1].clone();
-        self.start_near(first, &mut x);
+        self.pieces.bring(&self.embedding, first, &mut x);
         let fitted = self.fit.solve(first, &mut self.pose.gamma, &mut x, &self.embedding)?;
         let values = self.row_values(first, &x);
         self.pose.fits = [x.clone(), x.clone(), x];
@@ -281,23 +249,12 @@ impl Enrich {
         [self.body.kinetic_energy(&state.velocities), self.body.elastic_energy(&moment, &state.positions)]
     }
 
-    /// Brings tets rigidly to where a frame is: rigid motion then needs no fitting, and no fit has to cross the scene.
-    fn start_near(&self, first: &[Vec3], x: &mut [Vec3]) {
-        let placed = self.embedding.apply(x);
-        let chosen: Vec<usize> =
-            (0..first.len()).filter(|&v| self.animated[v] && first[v].is_finite()).collect();
-        let from: Vec<Vec3> = chosen.iter().map(|&v| placed[v]).collect();
-        let to: Vec<Vec3> = chosen.iter().map(|&v| first[v]).collect();
-        let (rotation, shift) = rigid_motion(&from, &to);
-        x.iter_mut().for_each(|x| *x = rotation * *x + shift);
-    }
-
     /// Fits the frame after and keeps it as `fits[2]`.
     fn fit_next(&mut self, next: Option<&[Vec3]>) -> Result<Fitted, Error> {
         let mut x = self.pose.fits[1].clone();
         let fitted = match next {
             Some(next) => {
-                self.start_near(next, &mut x);
+                self.pieces.bring(&self.embedding, next, &mut x);
                 let fitted = self.fit.solve(next, &mut self.pose.gamma, &mut x, &self.embedding)?;
                 self.pose.averages[2] = self.row_values(next, &x);
                 fitted
@@ -423,7 +380,7 @@ impl Enrich {
             .collect();
         if self.settings.detail {
             let placed = self.embedding.apply(fit);
-            let turns = self.turns(fit, now);
+            let turns = turns(&self.embedding, fit, now);
             for (v, position) in positions.iter_mut().enumerate() {
                 if self.animated[v] {
                     let tet = self.embedding.tets()[v] as usize;
@@ -438,130 +395,7 @@ impl Enrich {
         }
         Enriched { positions, exact, fitted, effort, reset }
     }
-
-    /// How each tet that carries vertices has turned from the fit to the simulation.
-    fn turns(&self, fit: &[Vec3], now: &[Vec3]) -> Vec<Mat3> {
-        let mut turns = vec![Mat3::IDENTITY; self.tets.len()];
-        let mut done = vec![false; self.tets.len()];
-        for &tet in self.embedding.tets() {
-            let tet = tet as usize;
-            let corners = self.tets[tet];
-            if done[tet] || corners.iter().all(|&p| fit[p as usize] == now[p as usize]) {
-                continue;
-            }
-            done[tet] = true;
-            let edges = |x: &[Vec3]| {
-                let [a, b, c, d] = corners.map(|p| x[p as usize]);
-                Mat3::from_cols(b - a, c - a, d - a)
-            };
-            turns[tet] = relative_rotation(&edges(fit), &edges(now));
-        }
-        turns
-    }
-}
-
-/// The rotation of `now` · `before`⁻¹. A rotation does not mind being scaled, so the adjugate does for the inverse: nothing is divided by
-/// the volume of a flattened tet.
-pub(crate) fn relative_rotation(before: &Mat3, now: &Mat3) -> Mat3 {
-    let [a, b, c] = [before.x_axis, before.y_axis, before.z_axis];
-    let sign = if before.determinant() < 0.0 { -1.0 } else { 1.0 };
-    let adjugate = Mat3::from_cols(b.cross(c), c.cross(a), a.cross(b)).transpose() * sign;
-    nearest_rotation(&(*now * adjugate))
-}
-
-/// The rigid motion that brings `from` nearest to `to`: x ↦ R x + t. Horn; Kabsch.
-pub fn rigid_motion(from: &[Vec3], to: &[Vec3]) -> (Mat3, Vec3) {
-    let count = from.len().max(1) as f64;
-    let middle = |points: &[Vec3]| points.iter().sum::<Vec3>() / count;
-    let (a, b) = (middle(from), middle(to));
-    let mut covariance = Mat3::ZERO;
-    for (p, q) in from.iter().zip(to) {
-        let (p, q) = (*p - a, *q - b);
-        covariance += Mat3::from_cols(q * p.x, q * p.y, q * p.z);
-    }
-    let rotation = nearest_rotation(&covariance);
-    (rotation, b - rotation * a)
-}
-
-/// Where a motion from `a` to `b` leads: 2b − a.
-fn continued(a: &[Vec3], b: &[Vec3]) -> Vec<Vec3> {
-    a.iter().zip(b).map(|(a, b)| 2.0 * *b - *a).collect()
-}
-
-/// The motion from one frame to the next, with velocities by central differences.
-fn span(start: f64, rate: f64, before: &[Vec3], here: &[Vec3], to: &[Vec3], next: &[Vec3]) -> Span {
-    let velocity = |a: &[Vec3], b: &[Vec3]| -> Vec<Vec3> {
-        a.iter().zip(b).map(|(a, b)| 0.5 * rate * (*b - *a)).collect()
-    };
-    let velocities = [velocity(before, to), velocity(here, next)];
-    Span { start, duration: 1.0 / rate, positions: [here.to_vec(), to.to_vec()], velocities }
-}
-
-/// Points and averages that move.
-struct Drive {
-    points: Span,
-    averages: Span,
-}
-
-impl Guide for Drive {
-    fn sample(&self, time: f64, positions: &mut [Vec3], velocities: &mut [Vec3]) {
-        self.points.sample(time, positions, velocities);
-    }
-
-    fn averages(&self, time: f64, values: &mut [Vec3]) {
-        let mut velocities = vec![Vec3::ZERO; values.len()];
-        self.averages.sample(time, values, &mut velocities);
-    }
-}
-
-/// Points and averages that stay.
-struct Held {
-    points: Still,
-    averages: Vec<Vec3>,
-}
-
-impl Guide for Held {
-    fn sample(&self, time: f64, positions: &mut [Vec3], velocities: &mut [Vec3]) {
-        self.points.sample(time, positions, velocities);
-    }
-
-    fn averages(&self, _: f64, values: &mut [Vec3]) {
-        values.copy_from_slice(&self.averages);
-    }
-}
-
-/// Points of tets that carry a vertex of weight 1 at all times, points inside that are surrounded by such, and points that weigh
-/// nothing.
-fn held_points(embedding: &Embedding, keys: &[WeightKey], points: &[WeightKey], masses: &[f64]) -> Vec<bool> {
-    let mut known: Vec<bool> = masses.iter().map(|mass| *mass <= 0.0).collect();
-    let always = |keys: &[WeightKey], index: usize, least: f64| {
-        !keys.is_empty() && keys.iter().all(|key| key.weights[index] >= least)
-    };
-    for (p, known) in known.iter_mut().enumerate() {
-        *known |= always(points, p, SURROUNDED);
-    }
-    for (v, corners) in embedding.corners().iter().enumerate() {
-        if always(keys, v, 1.0) {
-            corners.iter().for_each(|&p| known[p as usize] = true);
-        }
-    }
-    known
 }
 
 /// A body that goes further than this many times its own size from one frame to the next has not moved: the shot has cut.
 const CUT: f64 = 2.0;
-
-/// A point inside whose weight is above this moves by less than anyone sees.
-const SURROUNDED: f64 = 0.999;
-
-fn check_keys(keys: &[WeightKey], count: usize) -> Result<(), Error> {
-    for key in keys {
-        if key.weights.len() != count {
-            return Err(Error::Sizes { what: "follow weights", expected: count, got: key.weights.len() });
-        }
-        if let Some(vertex) = key.weights.iter().position(|weight| !(0.0..=1.0).contains(weight)) {
-            return Err(Error::Weight { what: "follow", vertex, weight: key.weights[vertex] });
-        }
-    }
-    Ok(())
-}

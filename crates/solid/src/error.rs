@@ -47,6 +47,12 @@ pub enum Error {
         /// The tet, from zero.
         tet: usize,
     },
+    /// Tets made in a separated pose do not fit the rest shape.
+    #[error("{tets} tets of the separated pose lose their volume at the rest shape")]
+    Squeezed {
+        /// How many.
+        tets: usize,
+    },
     /// No vertex drives the fit.
     #[error("no vertex is animated, so there is nothing to fit the tets to")]
     NothingAnimated,

@@ -6,7 +6,7 @@ use geometry::{Embedding, Mat3, TetMesh, Vec3};
 use glam::DQuat;
 use linear::{Matrix, Pattern, Rows, Settings, Solver};
 
-use crate::enrich::{relative_rotation, rigid_motion};
+use crate::rigid::{relative_rotation, rigid_motion};
 use crate::{Error, Fit, Pose, nearest_rotation};
 
 /// Blends two shapes of a surface by weights per vertex: 1 the animation, 0 the simulation. enrich §7.2.
