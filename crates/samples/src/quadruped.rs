@@ -14,7 +14,7 @@ use crate::surface::{Body, Piece, Solid};
 /// A lateral-sequence walk (left hind, left fore, right hind, right fore, a quarter of the cycle apart), feet planted
 /// without sliding; meshes `body` (one closed surface) and `details` (eyes and nails, carried by the skeleton).
 ///
-/// Groups of `body`: `belly`, `ears`, `trunk`, `tail`, `feet`, `head`, `back`.
+/// Groups of `body`: `belly`, `ears`, `trunk`, `tail`, `feet`, `head`, `back`; and `ball`, where there is one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quadruped {
     /// Edge length of the body's quads in metres; 0.029 gives about 8,000 points.
@@ -27,7 +27,7 @@ pub struct Quadruped {
     pub frame_rate_hz: f64,
     /// Whether it moves ahead; otherwise it walks in place, and the last frame is the first.
     pub travels: bool,
-    /// Whether a ball is thrown at its belly: a third mesh, `ball`.
+    /// Whether a ball is thrown at its belly: a second piece of `body`.
     pub ball: bool,
 }
 
@@ -64,38 +64,17 @@ const CROUCH: f64 = 0.022;
 
 /// The ball's radius.
 const BALL: f64 = 0.15;
+/// Where it lies at rest: apart from the body.
+const BALL_REST: Vec3 = Vec3::new(0.95, BALL, 0.0);
 
-/// Where the middle of a thrown ball is, seen from a walker at the origin: it comes from the left, presses into the belly for a fifth
-/// of a second, and hops away.
+/// Where the middle of a thrown ball is, seen from a walker at the origin: a parabola to the belly, and, as if nobody were there, on
+/// through it and along the ground.
 fn thrown(time: f64) -> Vec3 {
-    const HIT: f64 = 0.55;
-    const PRESS: f64 = 0.2;
-    const GRAVITY: f64 = 9.81;
-    // the skin is 0.3 m from the middle; the ball goes in by depth
-    let (touch, depth, speed) = (0.30 + BALL, 0.11, 3.2);
-    let (height, z) = (0.50, 0.02);
+    const HIT: f64 = 0.5;
+    // the skin is 0.3 m from the middle
     let since = time - HIT;
-    let fall = |t: f64, rise: f64| rise * t - 0.5 * GRAVITY * t * t;
-    if since < 0.0 {
-        return Vec3::new(touch - speed * since, (height + fall(since, 0.4)).max(BALL), z);
-    }
-    if since < PRESS {
-        return Vec3::new(touch - depth * (std::f64::consts::PI * since / PRESS).sin(), height, z);
-    }
-    // hops that lose half their speed, each a parabola from the ground
-    let away = since - PRESS;
-    let x = touch + 1.3 * away;
-    let (mut start, mut rise, mut ground) = (0.0, 0.0, height);
-    loop {
-        let t = away - start;
-        let duration = (rise + (rise * rise + 2.0 * GRAVITY * (ground - BALL)).sqrt()) / GRAVITY;
-        if t < duration || duration < 0.05 {
-            return Vec3::new(x, (ground + fall(t.min(duration), rise)).max(BALL), z);
-        }
-        start += duration;
-        rise = 0.55 * (GRAVITY * duration - rise);
-        ground = BALL;
-    }
+    let height = 0.52 - 1.9 * since - 0.5 * 9.81 * since * since;
+    Vec3::new(0.30 + BALL - 5.0 * since, height.max(BALL), 0.02)
 }
 
 /// One leg: where its foot stands, when it touches down as a fraction of the cycle.
@@ -124,12 +103,12 @@ impl Quadruped {
     /// Makes the clip.
     pub fn clip(&self) -> Clip {
         let mut character = Character::new();
-        let ball = self.ball.then(|| character.rig.joint("ball", Some(0), Vec3::new(0.0, BALL, 0.0)));
+        let ball = self.ball.then(|| character.rig.joint("ball", Some(0), BALL_REST));
         let shape = character.body.surface(self.cell.clamp(0.012, 0.08));
         let sole = |p: Vec3| p.y < 0.05;
         let iterations = (0.5 * (0.15 / self.cell.clamp(0.012, 0.08)).powi(2)) as usize + 4;
         let weights = character.rig.weights(&shape, &character.body, sole, iterations);
-        let body = character.dress(&shape, &weights);
+        let mut body = character.dress(&shape, &weights);
         let details = character.details();
 
         let seconds = self.cycles as f64 * self.seconds_per_cycle;
@@ -138,20 +117,21 @@ impl Quadruped {
                 let mut pose = character.walk(time / self.seconds_per_cycle, self.travels);
                 if let Some(joint) = ball {
                     let ahead = if self.travels { STRIDE * time / self.seconds_per_cycle } else { 0.0 };
-                    pose.shift(joint, thrown(time) + Vec3::new(0.0, -BALL, ahead));
+                    pose.shift(joint, thrown(time) + Vec3::new(0.0, 0.0, ahead) - BALL_REST);
                     pose.turn(joint, 3.0 * time, 0.0, -2.0 * time);
                 }
                 pose
             })
             .collect();
-        let mut meshes = vec![body, details];
         if let Some(joint) = ball {
-            let shape = shapes::sphere(BALL, 32, 20).moved(Vec3::new(0.0, BALL, 0.0));
-            let mut mesh = shape.mesh("ball", Some(4));
-            mesh.skin = Some(character.rig.rigid_skin(std::iter::repeat_n(joint, shape.points.len())));
-            meshes.push(mesh);
+            let points = body.point_count();
+            let shape = shapes::sphere(BALL, 32, 20).moved(BALL_REST);
+            shapes::append(&mut body, &shape, Some(4));
+            body.set_group("ball", (0..body.point_count()).map(|p| f32::from(p >= points)).collect());
+            let held = character.rig.rigid_skin(std::iter::repeat_n(joint, shape.points.len()));
+            body.skin.iter_mut().for_each(|skin| skin.influences.extend_from_slice(&held.influences));
         }
-        let mut clip = character.rig.clip("quadruped", self.frame_rate_hz, meshes, &poses);
+        let mut clip = character.rig.clip("quadruped", self.frame_rate_hz, vec![body, details], &poses);
         clip.images = vec![paint::picture("hide", 128, 128, colour)];
         clip.materials = vec![
             paint::textured("hide", 0),
@@ -427,7 +407,8 @@ mod tests {
     fn is_sound_and_its_body_is_one_closed_surface() {
         let clip = quadruped();
         assert!((4000..8000).contains(&clip.meshes[0].point_count()));
-        assert_character(&clip, 0.9);
+        assert_character(&clip, 1, 0.9);
+        assert_character(&quadruped_ball(), 2, 0.9);
     }
 
     #[test]

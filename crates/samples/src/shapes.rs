@@ -96,22 +96,28 @@ impl Shape {
 pub fn assemble(name: &str, shapes: &[(&Shape, Option<usize>)]) -> Mesh {
     let mut mesh = Mesh::from_faces(name, Vec::new(), Faces::default());
     mesh.parts.clear();
-    for (shape, material) in shapes {
-        let (first_point, first_vertex) = (mesh.rest_points.len() as u32, mesh.vertex_points.len());
-        let first_face = mesh.faces.len();
-        mesh.rest_points.extend(shape.points.iter().map(|p| p.as_vec3().to_array()));
-        mesh.vertex_points.extend(shape.vertex_points.iter().map(|p| p + first_point));
-        mesh.uvs.extend(&shape.uvs);
-        for face in shape.faces.iter() {
-            mesh.faces.push(&face.iter().map(|v| v + first_vertex as u32).collect::<Vec<_>>());
-        }
-        mesh.parts.push(Part {
-            faces: first_face..mesh.faces.len(),
-            vertices: first_vertex..mesh.vertex_points.len(),
-            material: *material,
-        });
-    }
+    shapes.iter().for_each(|(shape, material)| append(&mut mesh, shape, *material));
     mesh
+}
+
+/// Adds a shape to a mesh, as a part of its own. It is in none of the mesh's groups.
+pub fn append(mesh: &mut Mesh, shape: &Shape, material: Option<usize>) {
+    let (first_point, first_vertex) = (mesh.rest_points.len() as u32, mesh.vertex_points.len());
+    let first_face = mesh.faces.len();
+    mesh.rest_points.extend(shape.points.iter().map(|p| p.as_vec3().to_array()));
+    mesh.vertex_points.extend(shape.vertex_points.iter().map(|p| p + first_point));
+    mesh.uvs.extend(&shape.uvs);
+    for face in shape.faces.iter() {
+        mesh.faces.push(&face.iter().map(|v| v + first_vertex as u32).collect::<Vec<_>>());
+    }
+    mesh.parts.push(Part {
+        faces: first_face..mesh.faces.len(),
+        vertices: first_vertex..mesh.vertex_points.len(),
+        material,
+    });
+    for group in &mut mesh.groups {
+        group.weights.resize(mesh.rest_points.len(), 0.0);
+    }
 }
 
 /// `columns × rows` quads spanned by `u` and `v` from `origin`; point (i, j) has index `j·(columns+1) + i`.
