@@ -89,6 +89,8 @@ fn kind(schema: &Value) -> String {
             "Dial" => "a number or keys `[seconds, value]`".into(),
             "Colors" => "a palette or colours, below".into(),
             "Artwork" => "a file or a pattern, below".into(),
+            "FleshTets" => "a whole number, 1 to 2000000, or a file".into(),
+            "Separated" => "a frame or a file".into(),
             // words are lists of constants, everything else has keys
             name if TABLES.contains(&name) => "a table, below".into(),
             _ => "a word, below".into(),

@@ -192,6 +192,18 @@ impl Contact {
         surface: Surface,
         attachment: Attachment,
     ) -> Result<Collider, Failure> {
+        let triangles = surface.triangles.clone();
+        self.collider_of_pieces(input, vec![surface], attachment, triangles)
+    }
+
+    /// The same for a surface in pieces that may touch each other; `triangles` are those of the surface as a whole.
+    pub fn collider_of_pieces(
+        &self,
+        input: &Target,
+        pieces: Vec<Surface>,
+        attachment: Attachment,
+        triangles: Vec<[u32; 3]>,
+    ) -> Result<Collider, Failure> {
         let mut sources = Vec::new();
         let mut obstacles = Vec::new();
         for (k, obstacle) in self.obstacles.iter().enumerate() {
@@ -200,12 +212,12 @@ impl Contact {
                 obstacles.push(surface);
             }
         }
-        let triangles = surface.triangles.clone();
         let mut collider = Collider {
-            names: std::iter::once(&surface).chain(&obstacles).map(|surface| surface.name.clone()).collect(),
+            names: pieces.iter().chain(&obstacles).map(|surface| surface.name.clone()).collect(),
+            pieces: pieces.len(),
             triangles: obstacles.iter().map(|surface| surface.triangles.clone()).collect(),
             surface: triangles,
-            collision: Collision::new(vec![surface], attachment, obstacles).map_err(Failure::new)?,
+            collision: Collision::new(pieces, attachment, obstacles).map_err(Failure::new)?,
             sources,
             rate: input.clip.frame_rate_hz,
         };
@@ -312,7 +324,9 @@ pub struct Collider {
     /// To be handed to [`dynamics::Stepper::advance_against`].
     pub collision: Collision,
     sources: Vec<Source>,
+    /// Of the pieces, then of the obstacles.
     names: Vec<String>,
+    pieces: usize,
     surface: Vec<[u32; 3]>,
     triangles: Vec<Vec<[u32; 3]>>,
     rate: f64,
@@ -363,7 +377,7 @@ impl Collider {
         let mut audited =
             vec![Audited { name: &self.names[0], points, triangles: &self.surface, is_obstacle: false }];
         for (k, points) in obstacles.iter().enumerate() {
-            let (name, triangles) = (&self.names[k + 1], &self.triangles[k]);
+            let (name, triangles) = (&self.names[self.pieces + k], &self.triangles[k]);
             audited.push(Audited { name, points, triangles, is_obstacle: true });
         }
         let crossings = audit(&audited).map_err(Failure::new)?;
@@ -377,9 +391,9 @@ impl Collider {
                 "{} pairs of triangles cross, the first: {} of `{}` and {} of `{}`",
                 crossings.len(),
                 a.1,
-                self.names[a.0 as usize],
+                audited[a.0 as usize].name,
                 b.1,
-                self.names[b.0 as usize],
+                audited[b.0 as usize].name,
             ));
         }
         if let Some((obstacle, point)) = strife.lagging {

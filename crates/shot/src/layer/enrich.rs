@@ -2,8 +2,10 @@
 //!
 //! The physics is the solid crate's, the time stepping the engine's; here are the dials.
 
+mod filling;
 mod flesh;
 mod maps;
+mod skin;
 
 use std::path::PathBuf;
 
@@ -74,13 +76,17 @@ pub struct Enrich {
     /// Seconds of simulation before the first frame, with the animation held at it: flesh settles.
     #[schemars(range(min = 0.0, max = 600.0))]
     pub pre_roll: f64,
-    /// About how many tets the surface is filled with: more show smaller motion and take longer.
-    #[schemars(range(min = 1, max = 2_000_000))]
-    pub tets: usize,
+    /// About how many tets the surface is filled with: more show smaller motion and take longer. Or a file with tets around it, at
+    /// rest: `.veg`, `.msh`, `.node` with `.ele`, `.mesh`.
+    pub tets: Tets,
     /// How long their edges are near the surface, in metres; instead of `tets`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("exclusiveMinimum" = 0.0))]
     pub edge: Option<f64>,
+    /// A pose in which parts that touch at rest are apart: a frame of the input, or a file with the same mesh. Tets are made there, so
+    /// that a hand on a belly is not grown together with it. Default: they are made at rest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub separated: Option<Separated>,
     /// Which points are animated; the rest is completed by physics alone. Default: all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub animated: Option<Selector>,
@@ -112,6 +118,27 @@ pub struct Enrich {
     pub delta: f64,
 }
 
+/// Where tets come from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(rename = "FleshTets")]
+pub enum Tets {
+    /// About so many are made.
+    Count(#[schemars(range(min = 1, max = 2_000_000))] usize),
+    /// They are read.
+    File(PathBuf),
+}
+
+/// A pose.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Separated {
+    /// This frame of the input.
+    Frame(usize),
+    /// The mesh of a file.
+    File(PathBuf),
+}
+
 /// A part made of something else.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -134,6 +161,9 @@ pub struct Region {
     /// Damping ratio of a jiggle of 2 Hz.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub damping: Option<f64>,
+    /// Gravity here, in m/s², instead of the layer's: a ball falls beside a body that hangs as it was animated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gravity: Option<[f64; 3]>,
 }
 
 /// A weight for some points.
@@ -184,8 +214,9 @@ impl Default for Enrich {
             contact: None,
             gravity: [0.0; 3],
             pre_roll: 0.0,
-            tets: 8000,
+            tets: Tets::Count(8000),
             edge: None,
+            separated: None,
             animated: None,
             rigid: None,
             simulate: true,
@@ -203,7 +234,7 @@ impl Default for Enrich {
 impl Settings for Enrich {
     const KIND: &'static str = "enrich";
     const SUMMARY: &'static str = "adds the secondary motion of flesh to an animated surface";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
 }
 
 impl Layer for Enrich {
@@ -237,6 +268,7 @@ impl Layer for Enrich {
                 remarks.push(Remark { path, message: error.to_string(), help: None });
             }
         }
+        remarks.extend(filling::check(self, input));
         remarks.extend(self.contact.iter().flat_map(|contact| contact.check("contact", input)));
         if self.complementary > 0.0 && input.mesh().skin.is_none() {
             let message = format!(
@@ -278,6 +310,7 @@ impl Layer for Enrich {
         let mut files = Vec::new();
         self.selectors().iter().for_each(|(_, selector)| super::cloth::add_files(selector, &mut files));
         files.extend(self.contact.iter().flat_map(Contact::files));
+        files.extend(filling::files(self));
         files
     }
 

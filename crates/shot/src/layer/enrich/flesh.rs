@@ -1,12 +1,13 @@
 //! A surface full of flesh, in motion.
 
-use contact::Attachment;
 use dynamics::Obstruction;
-use geometry::{TetMeshing, TetQuality, TetSize, Topology, Vec3};
+use geometry::{TetQuality, Topology, Vec3};
 use solid::{EnrichSettings, Enriched, Pose, Solid, Surface};
 
 use super::Enrich;
+use super::filling;
 use super::maps::Maps;
+use super::skin;
 use crate::layer::{Collider, Failure, FrameResult, Simulation, Target};
 
 pub(super) struct Flesh {
@@ -28,22 +29,11 @@ impl Flesh {
         let mesh = input.mesh();
         let rest = mesh.rest();
         let triangles = mesh.point_triangles();
-        let size = match settings.edge {
-            Some(edge) => TetSize::Edge(edge),
-            None => TetSize::Count(settings.tets),
-        };
-        let meshing = TetMeshing { size, ..TetMeshing::default() };
-        let filled = meshing.fill(&rest, &triangles).map_err(Failure::new)?;
+        let filled = filling::fill(settings, input)?;
         let (tets, embedding) = (&filled.mesh, &filled.embedding);
         let maps = Maps { settings, input, mesh: tets, embedding };
 
-        let mut areas = geometry::vertex_areas(&rest, &triangles);
-        let total: f64 = areas.iter().sum();
-        if total <= 0.0 {
-            // wires and specks: every point counts alike
-            let even = 1.0 / areas.len().max(1) as f64;
-            areas.fill(even);
-        }
+        let mut areas = filling::areas(&rest, &triangles);
         if let Some(animated) = &settings.animated {
             let animated = maps.selected(animated)?;
             areas
@@ -69,6 +59,7 @@ impl Flesh {
             EnrichSettings {
                 frame_rate_hz: input.clip.frame_rate_hz,
                 gravity: Vec3::from(settings.gravity),
+                extra_gravity: maps.extra_gravity()?,
                 follow_frequency_hz: settings.follow_stiffness,
                 follow_damping: settings.follow_damping,
                 max_distance: settings.max_distance,
@@ -82,17 +73,10 @@ impl Flesh {
         )
         .map_err(Failure::new)?;
 
-        let collider = settings.contact.as_ref().map(|contact| {
-            let held = |corners: &[u32; 4]| corners.iter().all(|&p| engine.body().known()[p as usize]);
-            let known = embedding.corners().iter().map(held).collect();
-            let parts = embedding.corners().iter().zip(embedding.weights());
-            let attachment =
-                Attachment::embedded(parts.map(|(corners, shares)| corners.iter().copied().zip(*shares)));
-            let surface = contact.surface(&mesh.name, rest.clone(), triangles.clone(), known);
-            contact.collider(input, surface, attachment)
-        });
-        let collider = collider.transpose()?;
-
+        let collider = match &settings.contact {
+            Some(contact) => Some(skin::collider(contact, input, &filled, engine.body().known())?),
+            None => None,
+        };
         let rigid = match &settings.rigid {
             Some(selector) => rigid_pieces(rest.len(), &triangles, &maps.selected(selector)?),
             None => Vec::new(),

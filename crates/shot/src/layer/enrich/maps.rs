@@ -5,7 +5,7 @@ use geometry::{Embedding, TetMesh, Vec3};
 use linear::Rows;
 use solid::{Averages, Material, Spread, WeightKey, complementary_rows, from_surface, spread, surface_rows};
 
-use super::{Enrich, Key, Stroke};
+use super::{Enrich, Key, Region, Stroke};
 use crate::layer::{Failure, Target};
 
 /// The surface and its tets, for reading maps.
@@ -34,19 +34,35 @@ impl Maps<'_> {
         let mut materials = vec![base; self.mesh.tets().len()];
         for region in &self.settings.regions {
             let other = region.material(&base).map_err(Failure::new)?;
-            let amounts = match &region.at {
-                Some(at) => {
-                    let weights = self.selected(at)?;
-                    from_surface(self.mesh, self.embedding, &weights).map_err(Failure::new)?
-                }
-                None => vec![1.0; self.mesh.points().len()],
-            };
+            let amounts = self.amounts(region)?;
             for (material, corners) in materials.iter_mut().zip(self.mesh.tets()) {
                 let amount = corners.iter().map(|&p| amounts[p as usize]).sum::<f64>() / 4.0;
                 *material = material.mixed(&other, amount.clamp(0.0, 1.0));
             }
         }
         Ok(materials)
+    }
+
+    /// How much of a region each tet point is.
+    fn amounts(&self, region: &Region) -> Result<Vec<f64>, Failure> {
+        match &region.at {
+            Some(at) => from_surface(self.mesh, self.embedding, &self.selected(at)?).map_err(Failure::new),
+            None => Ok(vec![1.0; self.mesh.points().len()]),
+        }
+    }
+
+    /// What regions with a gravity of their own add to the layer's, for every tet point; empty where there are none.
+    pub(super) fn extra_gravity(&self) -> Result<Vec<Vec3>, Failure> {
+        let mut extra = Vec::new();
+        let whole = Vec3::from(self.settings.gravity);
+        for region in &self.settings.regions {
+            let Some(gravity) = region.gravity else { continue };
+            extra.resize(self.mesh.points().len(), Vec3::ZERO);
+            for (extra, amount) in extra.iter_mut().zip(self.amounts(region)?) {
+                *extra = extra.lerp(Vec3::from(gravity) - whole, amount.clamp(0.0, 1.0));
+            }
+        }
+        Ok(extra)
     }
 
     pub(super) fn follow(&self) -> Result<Follow, Failure> {
