@@ -181,7 +181,8 @@ fn fists(size: usize, frames: usize) -> Result<Scene> {
     let fist = |side: f64| -> Motion {
         Box::new(move |time, _, p| {
             let closed = (1.0 - (TAU * time / seconds).cos()) / 2.0;
-            p + side * (0.35 - 0.2375 * closed) * Vec3::Z - 0.1 * closed * Vec3::X
+            // three millimetres on each side are left for the cloth
+            p + side * (0.35 - 0.247 * closed) * Vec3::Z - 0.1 * closed * Vec3::X
         })
     };
     let obstacles = vec![(ball(0.1)?, fist(1.0)), (ball(0.1)?, fist(-1.0))];

@@ -4,7 +4,7 @@ use geometry::Vec3;
 use glam::Vec3A;
 use rayon::prelude::*;
 
-use crate::tree::{Box3, Tree};
+use crate::tree::{Box3, Swept, Tree};
 use crate::{Error, Pair, Surfaces};
 
 /// Finds pairs that may touch. Scratch: dropping it and making a new one changes no result.
@@ -27,8 +27,8 @@ impl BroadPhase {
     /// known points alone, and of things that share a point are left out. Nothing near is ever left out, and there is
     /// no limit on how many.
     ///
-    /// The boxes hold whole paths, grown by half of reach and thickness on each side: two boxes that do not overlap prove
-    /// that the pair stays farther apart than that.
+    /// Boxes of places are grown by half of reach and thickness on each side: two that do not meet on their way prove that
+    /// the pair stays farther apart than that.
     pub fn candidates(
         &mut self,
         surfaces: &Surfaces,
@@ -50,13 +50,16 @@ impl BroadPhase {
         for (number, surface) in surfaces.surfaces().iter().enumerate() {
             grown[surfaces.points_of(number)].fill(0.5 * (reach.max(0.0) + surface.thickness));
         }
-        let swept: Vec<Box3> =
-            (0..start.len()).into_par_iter().map(|i| swept_box(start[i], end[i], grown[i])).collect();
-        let around = |points: &[u32]| points.iter().fold(Box3::EMPTY, |b, &p| b.union(swept[p as usize]));
+        // Sums of places and motions are rounded to single precision twice more when boxes are compared.
+        let largest = |points: &[Vec3]| points.iter().fold(Vec3::ZERO, |m, p| m.max(p.abs())).max_element();
+        let rounding = 8.0 * f64::from(f32::EPSILON) * (largest(start) + largest(end));
+        let swept: Vec<Swept> =
+            (0..start.len()).into_par_iter().map(|i| swept(start[i], end[i], grown[i] + rounding)).collect();
+        let around = |points: &[u32]| points.iter().fold(Swept::EMPTY, |b, &p| b.union(swept[p as usize]));
         let (vertices, edges, triangles) = (surfaces.vertices(), surfaces.edges(), surfaces.triangles());
-        let vertex_boxes: Vec<Box3> = vertices.iter().map(|&v| swept[v as usize]).collect();
-        let edge_boxes: Vec<Box3> = edges.iter().map(|e| around(e)).collect();
-        let triangle_boxes: Vec<Box3> = triangles.iter().map(|t| around(t)).collect();
+        let vertex_boxes: Vec<Swept> = vertices.iter().map(|&v| swept[v as usize]).collect();
+        let edge_boxes: Vec<Swept> = edges.iter().map(|e| around(e)).collect();
+        let triangle_boxes: Vec<Swept> = triangles.iter().map(|t| around(t)).collect();
 
         let free = |points: &[u32]| points.iter().any(|&p| surfaces.is_free(p));
         let built = [
@@ -82,13 +85,15 @@ impl BroadPhase {
     }
 }
 
-/// The smallest single-precision box around both places, grown.
-fn swept_box(start: Vec3, end: Vec3, by: f64) -> Box3 {
-    let low = start.min(end) - Vec3::splat(by);
-    let high = start.max(end) + Vec3::splat(by);
-    let [min, max] = [low, high].map(|p| p.as_vec3().to_array());
-    // `as` rounds to the nearest, which may be inwards; one step outwards makes up for it and for the subtraction
-    Box3 { min: Vec3A::from(min.map(f32::next_down)), max: Vec3A::from(max.map(f32::next_up)) }
+/// A grown box around a place, and one around the motion from there, both of single precision.
+fn swept(start: Vec3, end: Vec3, by: f64) -> Swept {
+    let around = |low: Vec3, high: Vec3| {
+        let [min, max] = [low, high].map(|p| p.as_vec3().to_array());
+        // `as` rounds to the nearest, which may be inwards; one step outwards makes up for it and for the subtraction
+        Box3 { min: Vec3A::from(min.map(f32::next_down)), max: Vec3A::from(max.map(f32::next_up)) }
+    };
+    let motion = end - start;
+    Swept { place: around(start - Vec3::splat(by), start + Vec3::splat(by)), motion: around(motion, motion) }
 }
 
 #[cfg(test)]

@@ -23,12 +23,15 @@ use crate::{Attachment, Contact, Error, Friction, Pair, Surface, Surfaces, Tangl
 const REACH: f64 = 0.2;
 const REACH_BOUNDS: [f64; 2] = [0.5e-3, 3e-3];
 /// Room around watched pairs, as a share of the middle edge length: more makes lists longer, less makes them short-lived.
-const SLACK: f64 = 0.25;
+const SLACK: f64 = 0.3;
 /// Gaps below this share of the largest coordinate can be lost when frames are stored in single precision.
 const ROUNDING: f64 = 4e-7;
 /// An obstacle that goes further than this many times its own size within a frame, and faster than this many m/s, was cut to
 /// another place, not moved.
 const TELEPORT: (f64, f64) = (4.0, 150.0);
+/// What obstacles may go in a step, as a share of their size, or in edges of the simulated surface where that is more: further,
+/// and cloth cannot be seen to flee.
+const STRIDE: (f64, f64) = (0.08, 1.0);
 /// How fast crossed surfaces are drawn apart, in m/s.
 const UNTANGLING: f64 = 0.5;
 
@@ -45,6 +48,8 @@ pub struct Collision {
     kept: Memory,
     /// Where obstacles should be at the end of the stage.
     targets: Vec<Vec3>,
+    /// Where they would be if nothing had ever held them back.
+    aims: Vec<Vec3>,
     stage: Option<Scene>,
     /// What is felt in this iteration.
     fresh: Vec<Contact>,
@@ -123,6 +128,7 @@ impl Collision {
             span: None,
             kept: now.clone(),
             now,
+            aims: places.clone(),
             targets: places,
             stage: None,
             fresh: Vec::new(),
@@ -164,7 +170,11 @@ impl Collision {
             }
             let size = Bounds::of(from.iter().copied()).diagonal().max(self.surfaces.median_edge());
             let shift = from.iter().zip(to).map(|(a, b)| a.distance(*b)).fold(f64::INFINITY, f64::min);
-            if shift > TELEPORT.0 * size && shift > TELEPORT.1 * span.duration && shift.is_finite() {
+            let is_cut = shift > TELEPORT.0 * size && shift > TELEPORT.1 * span.duration && shift.is_finite();
+            // held so far behind that its proxy is no picture of it any more
+            let behind = from.iter().zip(&self.now.places[range.clone()]).map(|(a, b)| a.distance(*b));
+            let is_lost = behind.fold(0.0, f64::max) > TELEPORT.0 * size;
+            if is_cut || is_lost {
                 self.now.places[range].copy_from_slice(to);
                 self.now.is_tangled = true;
                 self.strife.teleported = true;
@@ -260,8 +270,31 @@ impl Collision {
     fn cover(&mut self, start: &[Vec3], end: &[Vec3]) -> Result<(), Error> {
         let (tangle, surfaces) = (&self.tangle, &self.surfaces);
         let is_left_out = |pair: &Pair| tangle.is_exempt(surfaces, pair);
-        self.watch.cover(surfaces, start, end, self.reach, self.slack, is_left_out)?;
+        // what rests needs no room
+        let furthest = start.iter().zip(end).map(|(s, e)| s.distance_squared(*e)).fold(0.0, f64::max).sqrt();
+        let slack = (0.5 * furthest).clamp(0.5 * self.reach, self.slack);
+        self.watch.cover(surfaces, start, end, self.reach, slack, is_left_out)?;
         Ok(())
+    }
+
+    /// How far an obstacle, given by its points, may go in a step, in metres.
+    fn stride(&self, span: &Span, range: Range<usize>) -> f64 {
+        let size = Bounds::of(span.positions[0][range].iter().copied()).diagonal();
+        (STRIDE.0 * size).max(STRIDE.1 * self.surfaces.median_edge()).max(f64::MIN_POSITIVE)
+    }
+
+    /// What was held back does not catch up in one leap.
+    fn shorten_way(&mut self) {
+        let Some(span) = &self.span else { return };
+        for (_, range) in self.obstacle_ranges() {
+            let stride = self.stride(span, range.clone());
+            for (target, place) in self.targets[range.clone()].iter_mut().zip(&self.now.places[range]) {
+                let way = *target - *place;
+                if way.length_squared() > stride * stride {
+                    *target = *place + way.clamp_length_max(stride);
+                }
+            }
+        }
     }
 
     fn way(&self) -> Vec<Vec3> {
@@ -415,6 +448,29 @@ impl Obstruction for Collision {
         Ok(safe_fraction(&self.surfaces, &pairs, &here, &there, self.reach, |_| false).time >= 1.0)
     }
 
+    fn haste(&self, seconds: f64) -> f64 {
+        let Some(span) = &self.span else { return 0.0 };
+        let carried = self.attachment.len();
+        let speed = |p: usize| span.positions[0][p].distance(span.positions[1][p]) / span.duration;
+        let mut fastest = vec![0.0_f64; self.surfaces.surfaces().len()];
+        for p in self.watch.list.iter().flat_map(|watched| watched.pair.points) {
+            if let Some(obstacle) = (p as usize).checked_sub(carried) {
+                let number = self.surfaces.surface_of(p);
+                fastest[number] = fastest[number].max(speed(obstacle));
+            }
+        }
+        let haste = |(number, range): (usize, Range<usize>)| {
+            // one that is held back does not get further by shorter steps
+            let size = Bounds::of(span.positions[0][range.clone()].iter().copied()).diagonal();
+            let aims = &self.targets[range.clone()];
+            let way = seconds * fastest[number];
+            let is_held = |(aim, place): (&Vec3, &Vec3)| aim.distance(*place) > way + 0.5 * size;
+            let held = aims.iter().zip(&self.now.places[range.clone()]).any(is_held);
+            if held { 0.0 } else { way / self.stride(span, range) }
+        };
+        self.obstacle_ranges().into_iter().map(haste).fold(0.0, f64::max)
+    }
+
     fn arrive(&mut self, time: f64) {
         self.aim(time);
         self.now.places.copy_from_slice(&self.targets);
@@ -424,6 +480,8 @@ impl Obstruction for Collision {
     fn begin(&mut self, approach: &Approach) -> Result<(), dynamics::Error> {
         self.check(approach.start).map_err(boxed)?;
         self.aim(approach.time);
+        self.aims.copy_from_slice(&self.targets);
+        self.shorten_way();
         let start = self.all(approach.start, &self.now.places);
         self.find_tangle(&start).map_err(boxed)?;
         let guess = self.all(approach.guess, &self.targets);
@@ -541,7 +599,7 @@ impl Obstruction for Collision {
             let here = self.all(x, &self.now.places);
             self.now.rubbing = self.rub(&scene, &here);
         }
-        let lags = self.targets.iter().zip(&self.now.places).map(|(t, p)| t.distance(*p));
+        let lags = self.aims.iter().zip(&self.now.places).map(|(t, p)| t.distance(*p));
         let worst = lags.enumerate().fold((0, 0.0), |worst, lag| if lag.1 > worst.1 { lag } else { worst });
         if worst.1 > self.strife.lag.max(self.reach) {
             let point = self.attachment.len() + worst.0;

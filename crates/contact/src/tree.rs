@@ -1,5 +1,8 @@
 //! A tree of boxes that is refitted as things move, and built anew when they have moved too far.
 //!
+//! A thing that moves has two boxes: of where it starts and of how it moves. Two things meet if their places do when each
+//! may go as far as the *difference* of the motions allows: cloth that falls as a whole meets nothing of itself, however fast.
+//!
 //! Leaves hold a few things each; the tree over them is balanced and lies in one array (children of node i at 2i+1 and
 //! 2i+2), so refitting is one sweep from the back. Boxes are single precision, rounded outwards: half the memory, one
 //! SIMD register per corner. What is found does not depend on the tree's shape.
@@ -21,13 +24,38 @@ impl Box3 {
         Self { min: self.min.min(other.min), max: self.max.max(other.max) }
     }
 
-    fn overlaps(&self, other: &Self) -> bool {
-        (self.min.cmple(other.max) & other.min.cmple(self.max)).all()
-    }
-
     /// Sum of its sides: how likely it is met.
     fn extent(&self) -> f64 {
         f64::from((self.max - self.min).max(Vec3A::ZERO).element_sum())
+    }
+}
+
+/// Everywhere that something may be while it moves on a straight line, at the same pace as all others.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Swept {
+    pub(crate) place: Box3,
+    pub(crate) motion: Box3,
+}
+
+impl Swept {
+    pub(crate) const EMPTY: Self = Self { place: Box3::EMPTY, motion: Box3::EMPTY };
+
+    pub(crate) fn union(self, other: Self) -> Self {
+        Self { place: self.place.union(other.place), motion: self.motion.union(other.motion) }
+    }
+
+    /// Whether the two may be at one place at one time. With p and q their places and d and e their motions, p − q + t(d − e)
+    /// is zero for no t in [0, 1] if it has one sign at both ends of all.
+    fn meets(&self, other: &Self) -> bool {
+        let least = (self.motion.min - other.motion.max).min(Vec3A::ZERO);
+        let most = (self.motion.max - other.motion.min).max(Vec3A::ZERO);
+        let from_above = (self.place.min + least).cmple(other.place.max);
+        let from_below = other.place.min.cmple(self.place.max + most);
+        (from_above & from_below).all()
+    }
+
+    fn extent(&self) -> f64 {
+        self.place.extent() + self.motion.extent()
     }
 }
 
@@ -42,8 +70,8 @@ pub(crate) struct Tree {
     /// Which thing stands in each slot.
     order: Vec<u32>,
     /// Boxes of the things, slot by slot.
-    boxes: Vec<Box3>,
-    nodes: Vec<Box3>,
+    boxes: Vec<Swept>,
+    nodes: Vec<Swept>,
     /// Whether a node holds anything that moves freely.
     lively: Vec<bool>,
     leaves: usize,
@@ -55,7 +83,7 @@ pub(crate) struct Tree {
 
 impl Tree {
     /// Fits the tree to the things' boxes. Returns true if it was built anew.
-    pub(crate) fn fit(&mut self, boxes: &[Box3], is_free: impl Fn(u32) -> bool) -> bool {
+    pub(crate) fn fit(&mut self, boxes: &[Swept], is_free: impl Fn(u32) -> bool) -> bool {
         if self.order.len() == boxes.len() && !boxes.is_empty() {
             self.refit(boxes);
             if self.wear() <= WORN * self.fresh {
@@ -66,12 +94,12 @@ impl Tree {
         true
     }
 
-    fn build(&mut self, boxes: &[Box3], is_free: impl Fn(u32) -> bool) {
+    fn build(&mut self, boxes: &[Swept], is_free: impl Fn(u32) -> bool) {
         let count = boxes.len();
         self.leaves = count.div_ceil(LEAF).max(1).next_power_of_two();
         self.order = (0..count as u32).collect();
         // twice the centre is as good as the centre
-        let centres: Vec<Vec3A> = boxes.iter().map(|b| b.min + b.max).collect();
+        let centres: Vec<Vec3A> = boxes.iter().map(|b| b.place.min + b.place.max).collect();
         self.starts = (0..=self.leaves).map(|leaf| (leaf * count / self.leaves) as u32).collect();
         split(&mut self.order, 0, 0..self.leaves, &self.starts, &centres);
         self.refit(boxes);
@@ -85,14 +113,14 @@ impl Tree {
         }
     }
 
-    fn refit(&mut self, boxes: &[Box3]) {
+    fn refit(&mut self, boxes: &[Swept]) {
         self.boxes.clear();
         self.boxes.extend(self.order.iter().map(|&t| boxes[t as usize]));
         self.nodes.clear();
-        self.nodes.resize(2 * self.leaves - 1, Box3::EMPTY);
+        self.nodes.resize(2 * self.leaves - 1, Swept::EMPTY);
         for leaf in 0..self.leaves {
             self.nodes[self.leaves - 1 + leaf] =
-                self.boxes[self.slots(leaf)].iter().fold(Box3::EMPTY, |all, b| all.union(*b));
+                self.boxes[self.slots(leaf)].iter().fold(Swept::EMPTY, |all, b| all.union(*b));
         }
         for node in (0..self.leaves - 1).rev() {
             self.nodes[node] = self.nodes[2 * node + 1].union(self.nodes[2 * node + 2]);
@@ -100,7 +128,7 @@ impl Tree {
     }
 
     fn wear(&self) -> f64 {
-        let sum = |boxes: &[Box3]| boxes.iter().map(Box3::extent).sum::<f64>();
+        let sum = |boxes: &[Swept]| boxes.iter().map(Swept::extent).sum::<f64>();
         sum(&self.nodes) / sum(&self.boxes).max(f64::MIN_POSITIVE)
     }
 
@@ -115,7 +143,7 @@ impl Tree {
     /// Every two different things whose boxes overlap, once, the smaller number first, as far as `keep` says; ascending.
     pub(crate) fn pairs_within(&self, keep: impl Fn(u32, u32) -> bool + Sync) -> Vec<[u32; 2]> {
         let meet = |a: usize, b: usize, next: &mut Vec<(usize, usize)>, found: &mut Vec<u64>| {
-            if !(self.lively[a] || self.lively[b]) || !self.nodes[a].overlaps(&self.nodes[b]) {
+            if !(self.lively[a] || self.lively[b]) || !self.nodes[a].meets(&self.nodes[b]) {
                 return;
             }
             let Some((leaf_a, leaf_b)) = self.leaf_of(a).zip(self.leaf_of(b)) else {
@@ -129,13 +157,13 @@ impl Tree {
             let (slots_a, slots_b) = (self.slots(leaf_a), self.slots(leaf_b));
             for i in slots_a {
                 let (one, s) = (self.boxes[i], self.order[i]);
-                if !one.overlaps(&self.nodes[b]) {
+                if !one.meets(&self.nodes[b]) {
                     continue;
                 }
                 let from = if a == b { i + 1 } else { slots_b.start };
                 for j in from..slots_b.end {
                     let t = self.order[j];
-                    if one.overlaps(&self.boxes[j]) && keep(s, t) {
+                    if one.meets(&self.boxes[j]) && keep(s, t) {
                         found.push(key(s.min(t), s.max(t)));
                     }
                 }
@@ -147,7 +175,7 @@ impl Tree {
     /// Every thing of this tree with every thing of another whose boxes overlap, as far as `keep` says; ascending.
     pub(crate) fn pairs_with(&self, other: &Self, keep: impl Fn(u32, u32) -> bool + Sync) -> Vec<[u32; 2]> {
         let meet = |a: usize, b: usize, next: &mut Vec<(usize, usize)>, found: &mut Vec<u64>| {
-            if !(self.lively[a] || other.lively[b]) || !self.nodes[a].overlaps(&other.nodes[b]) {
+            if !(self.lively[a] || other.lively[b]) || !self.nodes[a].meets(&other.nodes[b]) {
                 return;
             }
             match (self.leaf_of(a), other.leaf_of(b)) {
@@ -161,12 +189,12 @@ impl Tree {
                     let slots_b = other.slots(leaf_b);
                     for i in self.slots(leaf_a) {
                         let (one, s) = (self.boxes[i], self.order[i]);
-                        if !one.overlaps(&other.nodes[b]) {
+                        if !one.meets(&other.nodes[b]) {
                             continue;
                         }
                         for j in slots_b.clone() {
                             let t = other.order[j];
-                            if one.overlaps(&other.boxes[j]) && keep(s, t) {
+                            if one.meets(&other.boxes[j]) && keep(s, t) {
                                 found.push(key(s, t));
                             }
                         }
@@ -241,13 +269,32 @@ mod tests {
     use super::*;
     use crate::testing::Random;
 
-    fn boxes(random: &mut Random, count: usize) -> Vec<Box3> {
+    fn boxes(random: &mut Random, count: usize) -> Vec<Swept> {
         (0..count)
             .map(|_| {
                 let min = random.vec3().as_vec3a();
-                Box3 { min, max: min + 0.1 * (random.vec3().as_vec3a() + Vec3A::ONE) }
+                let place = Box3 { min, max: min + 0.1 * (random.vec3().as_vec3a() + Vec3A::ONE) };
+                let step = 0.1 * random.vec3().as_vec3a();
+                Swept { place, motion: Box3 { min: step, max: step } }
             })
             .collect()
+    }
+
+    #[test]
+    fn what_moves_together_does_not_meet() {
+        let at = |place: Vec3A, motion: Vec3A| Swept {
+            place: Box3 { min: place, max: place + Vec3A::ONE },
+            motion: Box3 { min: motion, max: motion },
+        };
+        let (still, beside) = (at(Vec3A::ZERO, Vec3A::ZERO), 2.0 * Vec3A::X);
+        assert!(still.meets(&at(beside, -2.0 * Vec3A::X)), "head on");
+        assert!(!still.meets(&at(beside, 2.0 * Vec3A::X)), "away");
+        let fast = 100.0 * Vec3A::X;
+        assert!(!at(Vec3A::ZERO, fast).meets(&at(beside, fast)), "together");
+        assert!(at(Vec3A::ZERO, fast).meets(&at(beside, 0.5 * fast)), "overtaken");
+        assert!(
+            !Swept::EMPTY.meets(&still) && !still.meets(&Swept::EMPTY) && !Swept::EMPTY.meets(&Swept::EMPTY)
+        );
     }
 
     #[test]
@@ -265,12 +312,12 @@ mod tests {
                 let mut between = Vec::new();
                 for i in 0..count {
                     for j in 0..i {
-                        if a[i].overlaps(&a[j]) && keep(i as u32, j as u32) {
+                        if a[i].meets(&a[j]) && keep(i as u32, j as u32) {
                             within.push([j as u32, i as u32]);
                         }
                     }
                     for (j, other) in b.iter().enumerate() {
-                        if a[i].overlaps(other) && i % 3 == 0 {
+                        if a[i].meets(other) && i % 3 == 0 {
                             between.push([i as u32, j as u32]);
                         }
                     }
@@ -290,7 +337,7 @@ mod tests {
         assert!(tree.fit(&place, |_| true));
         for b in &mut place {
             let step = 0.01 * random.vec3().as_vec3a();
-            *b = Box3 { min: b.min + step, max: b.max + step };
+            b.place = Box3 { min: b.place.min + step, max: b.place.max + step };
         }
         assert!(!tree.fit(&place, |_| true));
         assert!(tree.fit(&boxes(&mut random, 500), |_| true));

@@ -1,11 +1,12 @@
 //! Pairs worth watching: a list from the broad phase that stays right while points move a little.
 //!
-//! Each list is made for the boxes in which points moved from one place to another, grown by some slack. As long as points
-//! stay within those boxes no pair can come near that is not on it; Newton's later, shorter steps need no new one.
+//! Each list is made for points that all go the same fraction of their way from one place to another, give or take some slack.
+//! As long as they do, no pair can come near that is not on it; Newton's later, shorter steps need no new one.
 
 use geometry::Vec3;
 use rayon::prelude::*;
 
+use crate::distance::closest;
 use crate::{BroadPhase, Error, Pair, Surfaces};
 
 /// A pair with what is kept between its two things.
@@ -23,19 +24,22 @@ pub(crate) struct Watched {
 pub(crate) struct Watch {
     broad: BroadPhase,
     pub(crate) list: Vec<Watched>,
-    boxes: Vec<[Vec3; 2]>,
-    pub(crate) renewals: usize,
+    start: Vec<Vec3>,
+    motion: Vec<Vec3>,
+    /// How far points may be from their ways, in metres.
+    room: f64,
 }
 
 impl Watch {
     /// Drops the list.
     pub(crate) fn clear(&mut self) {
         self.list.clear();
-        self.boxes.clear();
+        self.start.clear();
+        self.motion.clear();
     }
 
     /// Makes sure that the list holds every pair that may be within its thickness and reach while points move from `start` to
-    /// `end`. True if it was made anew.
+    /// `end`.
     pub(crate) fn cover(
         &mut self,
         surfaces: &Surfaces,
@@ -44,22 +48,44 @@ impl Watch {
         reach: f64,
         slack: f64,
         is_left_out: impl Fn(&Pair) -> bool + Sync,
-    ) -> Result<bool, Error> {
-        let is_in = |p: Vec3, [low, high]: [Vec3; 2]| p.cmpge(low).all() && p.cmple(high).all();
-        let covers = self.boxes.len() == start.len()
-            && self.boxes.iter().enumerate().all(|(i, b)| is_in(start[i], *b) && is_in(end[i], *b));
-        if covers {
-            return Ok(false);
+    ) -> Result<(), Error> {
+        if self.holds(start) && self.holds(end) {
+            return Ok(());
         }
         let pairs = self.broad.candidates(surfaces, start, end, reach + slack)?;
+        self.motion = start.iter().zip(end).map(|(s, e)| *e - *s).collect();
+        self.start = start.to_vec();
+        self.room = 0.5 * slack;
+        let motion = &self.motion;
         let watched = |pair: &Pair| {
+            // the two come nearer by at most the largest difference of their corners' motions
+            let d = pair.gather(motion);
+            let split = pair.kind.split();
+            let corners = (0..split).flat_map(|i| (split..4).map(move |j| (i, j)));
+            let most = corners.map(|(i, j)| d[i].distance_squared(d[j])).fold(0.0, f64::max).sqrt();
+            let least = closest(pair.kind, &pair.gather(start)).distance - most - slack;
+            if least > surfaces.thickness(pair) + reach || is_left_out(pair) {
+                return None;
+            }
             let (offset, reach) = surfaces.gap(pair, reach);
-            (!is_left_out(pair)).then_some(Watched { pair: *pair, offset, reach })
+            (least <= offset + reach).then_some(Watched { pair: *pair, offset, reach })
         };
         self.list = pairs.par_iter().filter_map(watched).collect();
-        let half = Vec3::splat(0.5 * slack);
-        self.boxes = start.iter().zip(end).map(|(s, e)| [s.min(*e) - half, s.max(*e) + half]).collect();
-        self.renewals += 1;
-        Ok(true)
+        Ok(())
+    }
+
+    /// Whether the list is right when points are at `x`: near where they are after some fraction of their ways, the same for all.
+    /// Between two such places it then is as well.
+    fn holds(&self, x: &[Vec3]) -> bool {
+        if x.len() != self.start.len() {
+            return false;
+        }
+        let ways = || self.start.iter().zip(&self.motion);
+        let (along, whole) = ways().zip(x).fold((0.0, 0.0), |(along, whole), ((s, d), x)| {
+            (along + (*x - *s).dot(*d), whole + d.length_squared())
+        });
+        let fraction = if whole > 0.0 { (along / whole).clamp(0.0, 1.0) } else { 0.0 };
+        let room = self.room * self.room;
+        ways().zip(x).all(|((s, d), x)| (*s + fraction * *d).distance_squared(*x) <= room)
     }
 }

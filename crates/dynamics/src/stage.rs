@@ -1,4 +1,4 @@
-//! One implicit stage, solved by Newton's method with line search: the only place where non-linear equations are solved.
+//! One implicit stage, solved by Newton's method with line search; where something is in the way, see `obstruction.rs`.
 //!
 //! Every integrator asks the same question. With v = (x − p)/s, find x so that
 //!

@@ -118,6 +118,9 @@ pub struct Stepper {
 /// TR-BDF2's γ.
 const GAMMA: f64 = 2.0 - std::f64::consts::SQRT_2;
 
+/// No step is made shorter than this share of a frame for the sake of what is in the way.
+const SHORTEST_FOR_OTHERS: f64 = 1.0 / 64.0;
+
 /// A frame cut in more pieces than this is lost.
 const SMALLEST_FRACTION: f64 = 1.0 / 4096.0;
 
@@ -176,6 +179,7 @@ impl Stepper {
             Substeps::Automatic if state.step > 0.0 => (state.step / seconds).min(1.0),
             Substeps::Automatic => 1.0,
         };
+        let mut hurried = false;
         while done < 1.0 {
             // equal pieces of what is left, so that no sliver remains at the end
             let pieces = ((1.0 - done) / fraction - 1e-6).ceil().max(1.0);
@@ -184,13 +188,18 @@ impl Stepper {
             let before = state.clone();
             let attempt = match &mut obstruction {
                 Some(obstruction) => {
-                    self.step_against(body, state, guide, &mut **obstruction, piece * seconds)?
+                    let parts = match self.settings.substeps {
+                        Substeps::Automatic => piece / SHORTEST_FOR_OTHERS,
+                        Substeps::Fixed(_) => 1.0,
+                    };
+                    self.step_against(body, state, guide, &mut **obstruction, piece * seconds, parts)?
                 }
                 None => self.step(body, state, guide, piece * seconds)?,
             };
             let worst = attempt.error / (self.settings.tolerance * self.size);
             let too_inexact = self.settings.substeps == Substeps::Automatic && worst > 1.0;
-            let impatient = attempt.stuck && self.settings.substeps == Substeps::Automatic && piece > 0.4;
+            let impatient = attempt.shorter < 1.0;
+            hurried |= impatient;
             if !attempt.solved.converged || impatient || (too_inexact && piece > SMALLEST_FRACTION) {
                 if piece < SMALLEST_FRACTION {
                     let Solved { iterations, residual, .. } = attempt.solved;
@@ -206,7 +215,7 @@ impl Stepper {
                 self.effort.rejected += 1;
                 // Newton's failure says nothing about how much shorter; the error estimate (third order) does.
                 let shrink = if impatient {
-                    0.5
+                    attempt.shorter
                 } else if attempt.solved.converged {
                     (0.9 * worst.cbrt().recip()).clamp(0.2, 0.7)
                 } else {
@@ -241,7 +250,9 @@ impl Stepper {
             self.effort.steps += 1;
             done = end;
             if self.settings.substeps == Substeps::Automatic {
-                let grow = (0.9 * worst.max(1e-9).cbrt().recip()).clamp(0.3, 2.0);
+                // what was too fast a moment ago still is
+                let most = if hurried { 1.0 } else { 2.0 };
+                let grow = (0.9 * worst.max(1e-9).cbrt().recip()).clamp(0.3, most);
                 fraction = (piece * grow).min(1.0);
                 state.step = fraction * seconds;
             }
@@ -331,6 +342,8 @@ impl Stepper {
     /// Where nothing is near, the usual one. Otherwise backward Euler, twice over half the step where the usual method has two
     /// stages: the push of contact is an impulse, and a method that takes the force at one end of a stage for the force
     /// throughout makes cloth bounce with more than it came with. Backward Euler stops it dead, as cloth does.
+    ///
+    /// `parts`: into how many the step may be divided where what is in the way is too fast for it.
     fn step_against(
         &mut self,
         body: &Body,
@@ -338,15 +351,18 @@ impl Stepper {
         guide: &dyn Guide,
         obstruction: &mut dyn Obstruction,
         h: f64,
+        parts: f64,
     ) -> Result<Attempt, Error> {
         let before = state.clone();
         let end = state.time + h;
-        let place = |sampled: &[Vec3], v: &[Vec3]| -> Vec<Vec3> {
-            let free = |i: usize| before.positions[i] + h * v[i];
-            (0..v.len()).map(|i| if body.known()[i] { sampled[i] } else { free(i) }).collect()
-        };
         guide.sample(end, &mut self.guide_positions, &mut self.guide_velocities);
-        let guess = place(&self.guide_positions, &before.velocities);
+        let free = |i: usize| {
+            // two halves with the acceleration of the last step go 3/4 h² a
+            let a = before.accelerations.get(i).copied().unwrap_or(Vec3::ZERO);
+            before.positions[i] + h * (before.velocities[i] + 0.75 * h * a)
+        };
+        let place = |i: usize| if body.known()[i] { self.guide_positions[i] } else { free(i) };
+        let guess: Vec<Vec3> = (0..before.positions.len()).map(place).collect();
         if obstruction.is_clear(&before.positions, &guess, end)? {
             let attempt = self.step(body, state, guide, h)?;
             let there = attempt.solved.converged;
@@ -355,6 +371,11 @@ impl Stepper {
                 return Ok(attempt);
             }
             *state = before;
+        }
+        let haste = obstruction.haste(h).min(parts);
+        if haste > 1.2 {
+            let solved = Solved { converged: true, ..Solved::default() };
+            return Ok(Attempt { solved, error: 0.0, shorter: haste.recip() });
         }
         let stages = if self.settings.integrator == Integrator::TrBdf2 { 2 } else { 1 };
         let implicit = h / f64::from(stages);
@@ -380,8 +401,10 @@ impl Stepper {
                 rows,
                 averages,
             };
+            let work = &mut self.work;
+            // entered once: from outside the pool, each loop of a stage would wake and wait for a thread
             let (solved, behind) =
-                self.work.solve_against(body, &stage, newton, obstruction, &base, &mut x)?;
+                rayon::scope(|_| work.solve_against(body, &stage, newton, obstruction, &mut x))?;
             self.effort.iterations += solved.iterations;
             self.effort.factorizations += solved.factorizations;
             self.effort.linear_iterations += solved.linear_iterations;
@@ -398,8 +421,10 @@ impl Stepper {
                 state.velocities.iter().zip(&drift).map(|(v, w)| (*v - *w) / implicit).collect();
             state.positions = x;
         }
-        let stuck = lag > self.newton().tolerance;
-        Ok(Attempt { solved: total, error: 0.0, stuck })
+        // once is worth trying
+        let is_long = parts > 0.4 / SHORTEST_FOR_OTHERS;
+        let shorter = if is_long && lag > self.newton().tolerance { 0.5 } else { 1.0 };
+        Ok(Attempt { solved: total, error: 0.0, shorter })
     }
 
     fn step_euler(
@@ -420,7 +445,7 @@ impl Stepper {
             self.solve(body, guide, state.time + h, &base, &drift, h, newton, past, &base, None, &mut x)?;
         self.finish(body, state, &base, h, x);
         state.accelerations.clear();
-        Ok(Attempt { solved, error: 0.0, stuck: false })
+        Ok(Attempt { solved, error: 0.0, shorter: 1.0 })
     }
 
     /// The trapezoidal rule over γh, then BDF2 over the whole step, with the same implicit time s = γh/2:
@@ -468,7 +493,7 @@ impl Stepper {
             &mut x1,
         )?;
         if !first.converged {
-            return Ok(Attempt { solved: first, error: f64::INFINITY, stuck: false });
+            return Ok(Attempt { solved: first, error: f64::INFINITY, shorter: 1.0 });
         }
         let mut v1: Vec<Vec3> = x1.iter().zip(&base).map(|(x, p)| (*x - *p) / s).collect();
         self.impose_velocities(body, &mut v1);
@@ -497,7 +522,7 @@ impl Stepper {
         solved.iterations += first.iterations;
         self.finish(body, state, &base, s, x2);
         if !solved.converged {
-            return Ok(Attempt { solved, error: f64::INFINITY, stuck: false });
+            return Ok(Attempt { solved, error: f64::INFINITY, shorter: 1.0 });
         }
         state.accelerations = state.velocities.iter().zip(&drift).map(|(v, w)| (*v - *w) / s).collect();
 
@@ -514,7 +539,7 @@ impl Stepper {
             self.work.smooth(body, &self.rows, s, &mut estimate)?;
             error = root_mean_square(estimate.into_iter());
         }
-        Ok(Attempt { solved, error, stuck: false })
+        Ok(Attempt { solved, error, shorter: 1.0 })
     }
 
     fn newton(&self) -> Newton {
@@ -604,8 +629,8 @@ struct Attempt {
     solved: Solved,
     /// Estimated error in metres, root mean square.
     error: f64,
-    /// Something that moves by itself did not get where it should: a shorter step may do better.
-    stuck: bool,
+    /// How much shorter a step may do better, because of something that moves by itself and is in the way.
+    shorter: f64,
 }
 
 /// Filters move points without looking: they get as far as is free, with the velocity that the filter wanted.
