@@ -19,6 +19,7 @@ pub(crate) const ALL: &[Demo] = &[
     Demo { name: "plant", text: include_str!("../demos/plant.toml") },
     Demo { name: "ball", text: include_str!("../demos/ball.toml") },
     Demo { name: "completion", text: include_str!("../demos/completion.toml") },
+    Demo { name: "cape", text: include_str!("../demos/cape.toml") },
     Demo { name: "drape", text: include_str!("../demos/drape.toml") },
     Demo { name: "sheet", text: include_str!("../demos/sheet.toml") },
     Demo { name: "box", text: include_str!("../demos/box.toml") },

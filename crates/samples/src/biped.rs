@@ -5,6 +5,7 @@ use geometry::{Mat3, Vec3};
 use glam::DQuat;
 use std::f64::consts::{PI, TAU};
 
+use crate::cape;
 use crate::motion::{self, Cycle, Key, Track};
 use crate::paint::{self, Rgb, step};
 use crate::rig::{Pose, Rig, group_of};
@@ -25,17 +26,24 @@ pub struct Biped {
     pub frame_rate_hz: f64,
     /// Whether it moves ahead; otherwise it hops in place, and after an even number of hops the last frame is the first.
     pub travels: bool,
+    /// Whether it wears a cape: a third mesh, `cape`, stiff as a board in the animation; its group `collar` is what holds it.
+    pub cape: bool,
 }
 
 impl Default for Biped {
     fn default() -> Self {
-        Self { cell: 0.026, hops: 4, frame_rate_hz: 24.0, travels: true }
+        Self { cell: 0.026, hops: 4, frame_rate_hz: 24.0, travels: true, cape: false }
     }
 }
 
 /// The biped as it comes: four hops ahead.
 pub fn biped() -> Clip {
     Biped::default().clip()
+}
+
+/// The biped in a cape: three hops ahead.
+pub fn biped_cape() -> Clip {
+    Biped { hops: 3, cape: true, ..Biped::default() }.clip()
 }
 
 /// Seconds of a hop; it begins as the feet touch the ground.
@@ -60,12 +68,18 @@ impl Biped {
         let iterations = (0.5 * (0.12 / cell).powi(2)) as usize + 4;
         let weights = character.rig.weights(&shape, &character.body, |p| p.y < 0.045, iterations);
         let body = character.dress(&shape, &weights);
-        let details = character.details();
+        let mut meshes = vec![body, character.details()];
+        if self.cape {
+            let mut cape = cape::mesh(&character.body, Some(5));
+            cape.skin =
+                Some(character.rig.rigid_skin(std::iter::repeat_n(character.chest, cape.point_count())));
+            meshes.push(cape);
+        }
         let performance = Performance::new();
         let poses: Vec<Pose> = motion::times(self.hops as f64 * HOP, self.frame_rate_hz)
             .map(|time| character.hop(&performance, time, self.travels))
             .collect();
-        let mut clip = character.rig.clip("biped", self.frame_rate_hz, vec![body, details], &poses);
+        let mut clip = character.rig.clip("biped", self.frame_rate_hz, meshes, &poses);
         clip.images = vec![paint::picture("suit", 256, 256, colour)];
         clip.materials = vec![
             paint::textured("suit", 0),
@@ -73,6 +87,7 @@ impl Biped {
             paint::plain("glint", 0xffffff),
             paint::plain("nose", 0xe8756a),
             paint::plain("pompom", 0xfff6e6),
+            paint::plain("cape", 0x9c2f3f),
         ];
         clip
     }

@@ -17,6 +17,7 @@
 mod bag;
 mod biped;
 mod branch;
+mod cape;
 mod curtain;
 mod drape;
 mod flag;
@@ -37,7 +38,7 @@ mod twisting_box;
 mod check;
 
 pub use bag::{Bag, bag, bag_fine};
-pub use biped::{Biped, biped};
+pub use biped::{Biped, biped, biped_cape};
 pub use branch::{Branch, branch};
 pub use curtain::{Curtain, curtain};
 pub use drape::{Drape, drape};

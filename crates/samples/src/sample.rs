@@ -66,6 +66,7 @@ pub fn all() -> &'static [Sample] {
             summary: "a round fellow in a nightcap who bounces along",
             make: crate::biped,
         },
+        Sample { name: "biped_cape", summary: "the same fellow in a cape", make: crate::biped_cape },
         Sample {
             name: "plant",
             summary: "a potted plant, lifted, jerked aside and put down",
