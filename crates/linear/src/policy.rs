@@ -67,6 +67,33 @@ impl Wear {
     }
 }
 
+/// Whether a kept factor is worth a try: matrices that change too much for it once will do so again.
+///
+/// Each failure doubles how many solves factorise at once before the next try; a success forgets them.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Patience {
+    failures: u32,
+    waiting: u32,
+}
+
+impl Patience {
+    /// The longest wait is 2 to this power: a try now and then costs little.
+    const MOST_FAILURES: u32 = 5;
+
+    /// Asks before a solve.
+    pub(crate) fn allows(&mut self) -> bool {
+        let allowed = self.waiting == 0;
+        self.waiting = self.waiting.saturating_sub(1);
+        allowed
+    }
+
+    /// How the try that was allowed ended.
+    pub(crate) fn learn(&mut self, worked: bool) {
+        self.failures = if worked { 0 } else { (self.failures + 1).min(Self::MOST_FAILURES) };
+        self.waiting = if worked { 0 } else { 1 << self.failures };
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -85,5 +112,14 @@ mod tests {
         // average (100 + 100 + 60) / 5 = 52 < 60
         wear.add(6, &costs);
         assert!(wear.is_worn(&costs));
+    }
+
+    #[test]
+    fn tries_that_fail_become_rare() {
+        let mut patience = Patience::default();
+        let tries = (0..20).filter(|_| patience.allows().then(|| patience.learn(false)).is_some());
+        assert_eq!(tries.collect::<Vec<_>>(), vec![0, 3, 8, 17]);
+        patience.learn(true);
+        assert!(patience.allows() && patience.allows());
     }
 }

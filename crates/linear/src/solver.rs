@@ -6,7 +6,7 @@ use geometry::{Mat3, Vec3};
 
 use crate::conjugate::{End, Scratch, Stop, conjugate_gradients};
 use crate::direct::Direct;
-use crate::policy::{Costs, Wear};
+use crate::policy::{Costs, Patience, Wear};
 use crate::system::{System, norm};
 use crate::{Error, Matrix, Pattern, Rows};
 
@@ -97,6 +97,7 @@ struct State {
     kept: Option<(Vec<f64>, Vec<f64>, Wear)>,
     /// Block-Jacobi iterations were tried and were not worth it.
     jacobi_failed: bool,
+    patience: Patience,
 }
 
 /// The 3×3 diagonal blocks as a preconditioner; with rows, the rows beside them, factorised.
@@ -339,14 +340,16 @@ impl Solver {
                 kept.0 == rows.weights() && kept.1 == rows.compliance() && !kept.2.is_worn(&costs)
             };
             if self.state.kept.as_ref().is_some_and(usable) {
-                let budget = costs.factor_budget();
-                if let Some(solution) =
-                    self.iterate(system, size, tolerance, budget, false, &mut iterations)?
-                {
-                    if let Some((_, _, wear)) = &mut self.state.kept {
-                        wear.add(iterations, &costs);
+                if self.state.patience.allows() {
+                    let budget = costs.factor_budget();
+                    let found = self.iterate(system, size, tolerance, budget, false, &mut iterations)?;
+                    self.state.patience.learn(found.is_some());
+                    if let Some(solution) = found {
+                        if let Some((_, _, wear)) = &mut self.state.kept {
+                            wear.add(iterations, &costs);
+                        }
+                        return Ok(solution);
                     }
-                    return Ok(solution);
                 }
             } else if self.state.kept.is_none()
                 && !self.state.jacobi_failed
