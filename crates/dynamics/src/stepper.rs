@@ -1,33 +1,16 @@
-//! Stepping a body in time: integrators, substeps by error estimate, filters, and the static solve.
+//! Stepping a body in time: frames cut into substeps by error estimate, filters, and steps beside what may not be crossed.
+
+mod integrator;
+mod settle;
 
 use geometry::{Bounds, Vec3};
 use linear::Rows;
 
-use crate::body::StagedBody;
 use crate::stage::{Newton, Solved, Stage, Workspace};
 use crate::{Body, Error, Guide, Moment, Obstruction, Past, State};
 
-/// How a step is taken.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Integrator {
-    /// TR-BDF2: second order, strongly stable. A trapezoidal stage over γh, then BDF2 over the whole step, with γ = 2 − √2 so
-    /// that both have the same implicit time. Vibrations that the step resolves keep their energy; those it does not are
-    /// damped. Bank et al. 1985; Hosea & Shampine 1996.
-    ///
-    /// The acceleration that the trapezoidal rule needs at the start is the one the step before ended with, not a force
-    /// evaluated anew: in a stiff membrane the latter would turn the micrometres that Newton's tolerance leaves into
-    /// thousands of g, and cloth would gain energy.
-    TrBdf2,
-    /// First order, strongly damped: what most tools use. Solved to convergence.
-    BackwardEuler,
-    /// One Newton step of backward Euler, linearised at x + δhv: what the papers use. δ = 0 is the most stable, 1 the least
-    /// damped. enrich §5. Differs: the stiffness term left over is (1−δ)h²K v, so that the linearisation is consistent for
-    /// every δ.
-    LinearlyImplicit {
-        /// δ in [0, 1].
-        delta: f64,
-    },
-}
+pub use integrator::Integrator;
+pub use settle::Relaxed;
 
 /// How many steps a frame takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,15 +77,6 @@ pub struct Effort {
     pub linear_iterations: usize,
 }
 
-/// How [`Stepper::relax`] ended.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Relaxed {
-    /// What it took.
-    pub effort: Effort,
-    /// Whether points came to rest. Otherwise they are lower than before, but iterations ran out.
-    pub converged: bool,
-}
-
 /// Moves a body. Owns nothing but scratch: dropping it and making a new one changes no result.
 pub struct Stepper {
     settings: Settings,
@@ -114,9 +88,6 @@ pub struct Stepper {
     rows: Rows,
     averages: Vec<Vec3>,
 }
-
-/// TR-BDF2's γ.
-const GAMMA: f64 = 2.0 - std::f64::consts::SQRT_2;
 
 /// No step is made shorter than this share of a frame for the sake of what is in the way.
 const SHORTEST_FOR_OTHERS: f64 = 1.0 / 64.0;
@@ -260,75 +231,6 @@ impl Stepper {
         Ok(self.effort)
     }
 
-    /// Moves the state to a resting place under all forces, velocities zero: pseudo-transient continuation, implicit
-    /// steps of growing length without memory of velocity.
-    pub fn settle(&mut self, body: &Body, state: &mut State, guide: &dyn Guide) -> Result<Effort, Error> {
-        self.work.solver.forget();
-        self.effort = Effort::default();
-        let zeros = vec![Vec3::ZERO; body.point_count()];
-        let newton = Newton { iterations: 200, tolerance: 1e-9 * self.size, linear: false };
-        // A tenth of a second is a soft start; each round trusts the linearisation ten times more.
-        let mut implicit = 0.1;
-        for _ in 0..60 {
-            let base = state.positions.clone();
-            let mut x = base.clone();
-            let past = Past { implicit, positions: [(1.0, &base), (0.0, &base)] };
-            let solved = self
-                .solve(body, guide, state.time, &base, &zeros, implicit, newton, past, &base, None, &mut x)?;
-            let moved = root_mean_square(x.iter().zip(&base).map(|(x, b)| *x - *b));
-            if !solved.converged && !solved.residual.is_finite() {
-                implicit *= 0.1;
-                continue;
-            }
-            state.positions = x;
-            if moved < 1e-7 * self.size && implicit > 1e3 {
-                state.velocities.fill(Vec3::ZERO);
-                state.accelerations.clear();
-                return Ok(self.effort);
-            }
-            implicit = (implicit * 4.0).min(1e5);
-        }
-        let residual = f64::NAN;
-        Err(Error::Diverged {
-            time: state.time,
-            step: implicit,
-            iterations: self.effort.iterations,
-            residual,
-        })
-    }
-
-    /// Goes downhill from where the state is to where all forces balance: Newton's method with line search, no inertia.
-    ///
-    /// For bodies that something holds and that are nearly there, such as a fit that starts from the frame before; it costs
-    /// a few linear solves where [`Stepper::settle`], which starts from anywhere, takes dozens. Points within `tolerance`,
-    /// in metres, of the answer are good enough. Velocities become zero.
-    pub fn relax(
-        &mut self,
-        body: &Body,
-        state: &mut State,
-        guide: &dyn Guide,
-        tolerance: f64,
-    ) -> Result<Relaxed, Error> {
-        self.work.solver.forget();
-        self.effort = Effort::default();
-        let newton = Newton { iterations: self.settings.newton_iterations, tolerance, linear: false };
-        let base = state.positions.clone();
-        let zeros = vec![Vec3::ZERO; base.len()];
-        // so long that inertia only holds what nothing else does
-        let implicit = 1e4;
-        let mut x = base.clone();
-        let past = Past { implicit, positions: [(1.0, &base), (0.0, &base)] };
-        let solved =
-            self.solve(body, guide, state.time, &base, &zeros, implicit, newton, past, &base, None, &mut x)?;
-        if let Some(point) = x.iter().position(|x| !x.is_finite()) {
-            return Err(Error::NotFinite { time: state.time, point });
-        }
-        state.positions = x;
-        state.velocities.fill(Vec3::ZERO);
-        state.accelerations.clear();
-        Ok(Relaxed { effort: self.effort, converged: solved.converged })
-    }
-
     fn step(&mut self, body: &Body, state: &mut State, guide: &dyn Guide, h: f64) -> Result<Attempt, Error> {
         match self.settings.integrator {
             Integrator::TrBdf2 => self.step_tr_bdf2(body, state, guide, h),
@@ -427,155 +329,25 @@ impl Stepper {
         Ok(Attempt { solved: total, error: 0.0, shorter })
     }
 
-    fn step_euler(
-        &mut self,
-        body: &Body,
-        state: &mut State,
-        guide: &dyn Guide,
-        h: f64,
-        delta: f64,
-        linear: bool,
-    ) -> Result<Attempt, Error> {
-        let base = state.positions.clone();
-        let drift = state.velocities.clone();
-        let mut x: Vec<Vec3> = base.iter().zip(&drift).map(|(x, v)| *x + delta * h * *v).collect();
-        let newton = Newton { linear, ..self.newton() };
-        let past = Past { implicit: h, positions: [(1.0, &base), (0.0, &base)] };
-        let solved =
-            self.solve(body, guide, state.time + h, &base, &drift, h, newton, past, &base, None, &mut x)?;
-        self.finish(body, state, &base, h, x);
-        state.accelerations.clear();
-        Ok(Attempt { solved, error: 0.0, shorter: 1.0 })
-    }
-
-    /// The trapezoidal rule over γh, then BDF2 over the whole step, with the same implicit time s = γh/2:
-    ///
-    /// ```text
-    /// x₁ = x + s(v + v₁)         v₁ = v + s(a + f₁/M)        at t + γh
-    /// x₂ = αx₁ − βx + s v₂       v₂ = αv₁ − βv + s f₂/M      at t + h,   α = 1/(γ(2−γ)),  β = α(1−γ)²
-    /// ```
-    fn step_tr_bdf2(
-        &mut self,
-        body: &Body,
-        state: &mut State,
-        guide: &dyn Guide,
-        h: f64,
-    ) -> Result<Attempt, Error> {
-        let s = 0.5 * GAMMA * h;
-        if state.accelerations.is_empty() {
-            state.accelerations = self.acceleration(body, state, guide);
-        }
-        let State { positions: x0, velocities: v0, accelerations: a0, .. } = state.clone();
-        let newton = self.newton();
-
-        let base: Vec<Vec3> = x0.iter().zip(&v0).map(|(x, v)| *x + s * *v).collect();
-        let drift: Vec<Vec3> = v0.iter().zip(&a0).map(|(v, a)| *v + s * *a).collect();
-        // Newton starts where constant acceleration leads: as near as the step's own accuracy, so that it ends early. In
-        // crumpling cloth, acceleration is noise, and constant velocity is the better guess.
-        let ahead = |x: &[Vec3], v: &[Vec3], a: &dyn Fn(usize) -> Vec3, t: f64| -> Vec<Vec3> {
-            (0..x.len()).map(|i| x[i] + t * (v[i] + 0.5 * t * a(i))).collect()
-        };
-        let plain = ahead(&x0, &v0, &|_| Vec3::ZERO, GAMMA * h);
-        let mut x1 = ahead(&x0, &v0, &|i| a0[i], GAMMA * h);
-        // Friction of the mean strain rate over the stage: a trapezoidal rate would swing about it where friction is stiff.
-        let past = Past { implicit: GAMMA * h, positions: [(1.0, &x0), (0.0, &x0)] };
-        let first = self.solve(
-            body,
-            guide,
-            state.time + GAMMA * h,
-            &base,
-            &drift,
-            s,
-            newton,
-            past,
-            &x0,
-            Some(&plain),
-            &mut x1,
-        )?;
-        if !first.converged {
-            return Ok(Attempt { solved: first, error: f64::INFINITY, shorter: 1.0 });
-        }
-        let mut v1: Vec<Vec3> = x1.iter().zip(&base).map(|(x, p)| (*x - *p) / s).collect();
-        self.impose_velocities(body, &mut v1);
-
-        let alpha = 1.0 / (GAMMA * (2.0 - GAMMA));
-        let beta = alpha * (1.0 - GAMMA) * (1.0 - GAMMA);
-        let base: Vec<Vec3> = x1.iter().zip(&x0).map(|(x1, x0)| alpha * *x1 - beta * *x0).collect();
-        let drift: Vec<Vec3> = v1.iter().zip(&v0).map(|(v1, v0)| alpha * *v1 - beta * *v0).collect();
-        // The mean over the first stage: what the trapezoidal rule has at its end swings where the body is stiff.
-        let plain = ahead(&x1, &v1, &|_| Vec3::ZERO, (1.0 - GAMMA) * h);
-        let mut x2 = ahead(&x1, &v1, &|i| (v1[i] - v0[i]) / (GAMMA * h), (1.0 - GAMMA) * h);
-        let past = Past { implicit: s, positions: [(-beta, &x0), (alpha, &x1)] };
-        let mut solved = self.solve(
-            body,
-            guide,
-            state.time + h,
-            &base,
-            &drift,
-            s,
-            newton,
-            past,
-            &x1,
-            Some(&plain),
-            &mut x2,
-        )?;
-        solved.iterations += first.iterations;
-        self.finish(body, state, &base, s, x2);
-        if !solved.converged {
-            return Ok(Attempt { solved, error: f64::INFINITY, shorter: 1.0 });
-        }
-        state.accelerations = state.velocities.iter().zip(&drift).map(|(v, w)| (*v - *w) / s).collect();
-
-        // Hosea & Shampine's estimate of the local error in x, its stiff part smoothed by the system's own matrix.
-        let mut error = 0.0;
-        if self.settings.substeps == Substeps::Automatic {
-            let k = (-3.0 * GAMMA * GAMMA + 4.0 * GAMMA - 2.0) / (12.0 * (2.0 - GAMMA));
-            let weights = [1.0 / GAMMA, -1.0 / (GAMMA * (1.0 - GAMMA)), 1.0 / (1.0 - GAMMA)];
-            let mut estimate: Vec<Vec3> = (0..x0.len())
-                .map(|i| {
-                    2.0 * k * h * (weights[0] * v0[i] + weights[1] * v1[i] + weights[2] * state.velocities[i])
-                })
-                .collect();
-            self.work.smooth(body, &self.rows, s, &mut estimate)?;
-            error = root_mean_square(estimate.into_iter());
-        }
-        Ok(Attempt { solved, error, shorter: 1.0 })
-    }
-
     fn newton(&self) -> Newton {
         // A tenth of the permitted error: Newton's own error must not disturb the estimate.
         let tolerance = 0.1 * self.settings.tolerance * self.size;
         Newton { iterations: self.settings.newton_iterations, tolerance, linear: false }
     }
 
-    #[allow(clippy::too_many_arguments)]
     fn solve(
         &mut self,
         body: &Body,
         guide: &dyn Guide,
-        time: f64,
-        base: &[Vec3],
-        drift: &[Vec3],
-        implicit: f64,
-        newton: Newton,
-        past: Past,
-        start: &[Vec3],
-        other_guess: Option<&[Vec3]>,
+        question: &Question,
         x: &mut [Vec3],
     ) -> Result<Solved, Error> {
+        let &Question { time, base, drift, implicit, past, start, other_guess, newton } = question;
         let moment = Self::moment(&mut self.guide_positions, &mut self.guide_velocities, guide, time);
         guide.rows(time, &mut self.rows);
         guide.averages(time, &mut self.averages);
-        let stage = Stage {
-            base,
-            drift,
-            implicit,
-            other_guess,
-            past,
-            moment,
-            rows: &self.rows,
-            averages: &self.averages,
-        };
+        let (rows, averages) = (&self.rows, &self.averages);
+        let stage = Stage { base, drift, implicit, other_guess, past, moment, rows, averages };
         let solved = self.work.solve(body, &stage, newton, start, x)?;
         self.effort.iterations += solved.iterations;
         self.effort.factorizations += solved.factorizations;
@@ -592,36 +364,20 @@ impl Stepper {
         guide.sample(time, positions, velocities);
         Moment { time, guide_positions: positions, guide_velocities: velocities }
     }
+}
 
-    /// f/M at the state; zero at known points.
-    fn acceleration(&mut self, body: &Body, state: &State, guide: &dyn Guide) -> Vec<Vec3> {
-        let moment = Self::moment(&mut self.guide_positions, &mut self.guide_velocities, guide, state.time);
-        let (x, v) = (&state.positions, &state.velocities);
-        // no stage, no strain rate: friction starts with the first step
-        let staged =
-            StagedBody::new(body, &Past { implicit: f64::INFINITY, positions: [(1.0, x), (0.0, x)] });
-        let mut force = vec![Vec3::ZERO; body.point_count()];
-        staged.force(&moment, x, v, &mut force);
-        body.add_outer_force(&moment, x, v, &mut force);
-        let per_mass = |i: usize| if body.known()[i] { Vec3::ZERO } else { force[i] / body.masses()[i] };
-        (0..force.len()).map(per_mass).collect()
-    }
-
-    fn impose_velocities(&self, body: &Body, v: &mut [Vec3]) {
-        for (i, v) in v.iter_mut().enumerate() {
-            if body.known()[i] {
-                *v = self.guide_velocities[i];
-            }
-        }
-    }
-
-    fn finish(&mut self, body: &Body, state: &mut State, base: &[Vec3], implicit: f64, x: Vec<Vec3>) {
-        for (v, (x, p)) in state.velocities.iter_mut().zip(x.iter().zip(base)) {
-            *v = (*x - *p) / implicit;
-        }
-        self.impose_velocities(body, &mut state.velocities);
-        state.positions = x;
-    }
+/// What is asked of a [`Stage`]: all of it but where the guide is then.
+struct Question<'a> {
+    /// When, in seconds.
+    time: f64,
+    base: &'a [Vec3],
+    drift: &'a [Vec3],
+    implicit: f64,
+    past: Past<'a>,
+    /// The converged positions that the guess came from.
+    start: &'a [Vec3],
+    other_guess: Option<&'a [Vec3]>,
+    newton: Newton,
 }
 
 /// A step tried.
