@@ -36,6 +36,18 @@ impl BroadPhase {
         end: &[Vec3],
         reach: f64,
     ) -> Result<Vec<Pair>, Error> {
+        self.pairs(surfaces, start, end, reach, Pace::Common)
+    }
+
+    /// [`BroadPhase::candidates`] for points that go at the pace given.
+    pub(crate) fn pairs(
+        &mut self,
+        surfaces: &Surfaces,
+        start: &[Vec3],
+        end: &[Vec3],
+        reach: f64,
+        pace: Pace,
+    ) -> Result<Vec<Pair>, Error> {
         for (what, points) in [("starting points", start), ("end points", end)] {
             if points.len() != surfaces.point_count() {
                 return Err(Error::Sizes { what, expected: surfaces.point_count(), got: points.len() });
@@ -53,8 +65,10 @@ impl BroadPhase {
         // Sums of places and motions are rounded to single precision twice more when boxes are compared.
         let largest = |points: &[Vec3]| points.iter().fold(Vec3::ZERO, |m, p| m.max(p.abs())).max_element();
         let rounding = 8.0 * f64::from(f32::EPSILON) * (largest(start) + largest(end));
-        let swept: Vec<Swept> =
-            (0..start.len()).into_par_iter().map(|i| swept(start[i], end[i], grown[i] + rounding)).collect();
+        let swept: Vec<Swept> = (0..start.len())
+            .into_par_iter()
+            .map(|i| swept(start[i], end[i], grown[i] + rounding, pace))
+            .collect();
         let around = |points: &[u32]| points.iter().fold(Swept::EMPTY, |b, &p| b.union(swept[p as usize]));
         let (vertices, edges, triangles) = (surfaces.vertices(), surfaces.edges(), surfaces.triangles());
         let vertex_boxes: Vec<Swept> = vertices.iter().map(|&v| swept[v as usize]).collect();
@@ -85,15 +99,28 @@ impl BroadPhase {
     }
 }
 
-/// A grown box around a place, and one around the motion from there, both of single precision.
-fn swept(start: Vec3, end: Vec3, by: f64) -> Swept {
+/// How points go their straight ways.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pace {
+    /// All the same fraction at one time.
+    Common,
+    /// Each as it likes.
+    Own,
+}
+
+/// A grown box around a place, and one around the motion from there, both of single precision. At its own pace a point may be anywhere
+/// on its way.
+fn swept(start: Vec3, end: Vec3, by: f64, pace: Pace) -> Swept {
     let around = |low: Vec3, high: Vec3| {
         let [min, max] = [low, high].map(|p| p.as_vec3().to_array());
         // `as` rounds to the nearest, which may be inwards; one step outwards makes up for it and for the subtraction
         Box3 { min: Vec3A::from(min.map(f32::next_down)), max: Vec3A::from(max.map(f32::next_up)) }
     };
-    let motion = end - start;
-    Swept { place: around(start - Vec3::splat(by), start + Vec3::splat(by)), motion: around(motion, motion) }
+    let (low, high, motion) = match pace {
+        Pace::Common => (start, start, end - start),
+        Pace::Own => (start.min(end), start.max(end), Vec3::ZERO),
+    };
+    Swept { place: around(low - Vec3::splat(by), high + Vec3::splat(by)), motion: around(motion, motion) }
 }
 
 #[cfg(test)]

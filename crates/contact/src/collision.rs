@@ -14,6 +14,8 @@ use geometry::{Bounds, Mat3, Vec3};
 use linear::Matrix;
 use rayon::prelude::*;
 
+use crate::broad::Pace;
+use crate::memory::Memory;
 use crate::response::{Felt, Response, Rubbing, STICK, felt};
 use crate::restrain::Step;
 use crate::watch::Watch;
@@ -56,17 +58,6 @@ pub struct Collision {
     rubbing: Vec<Rubbing>,
     tangle: Tangle,
     strife: Strife,
-}
-
-/// What one step leaves to the next.
-#[derive(Clone, Debug, Default, PartialEq)]
-struct Memory {
-    /// Where the obstacles' proxies are.
-    places: Vec<Vec3>,
-    /// Pairs that rub, ascending.
-    rubbing: Vec<Rubbing>,
-    /// Surfaces cross, or it is not known that they do not.
-    is_tangled: bool,
 }
 
 /// What a stage is about.
@@ -209,20 +200,7 @@ impl Collision {
 
     /// The exact state, for a checkpoint.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let Memory { places, rubbing, is_tangled } = &self.kept;
-        let mut words: Vec<f64> =
-            vec![f64::from(u8::from(*is_tangled)), places.len() as f64, rubbing.len() as f64];
-        words.extend(places.iter().flat_map(|p| p.to_array()));
-        for Rubbing { pair, friction } in rubbing {
-            words.push(f64::from(u8::from(pair.kind == crate::Kind::EdgeEdge)));
-            words.extend(pair.things.map(f64::from));
-            words.extend(pair.points.map(f64::from));
-            words.extend(friction.weights);
-            words.extend(friction.normal.to_array());
-            words.extend(friction.anchor.to_array());
-            words.extend([friction.limit, friction.stiffness]);
-        }
-        words.iter().flat_map(|word| word.to_le_bytes()).collect()
+        self.kept.to_bytes()
     }
 
     /// Takes up what [`Collision::to_bytes`] gave; false, and nothing is changed, if the bytes are not those of this scene.
@@ -263,18 +241,31 @@ impl Collision {
         carried.chain(obstacles.iter().copied()).collect()
     }
 
+    /// All contact points after a step of the body and of the obstacles.
+    fn after(&self, here: &[Vec3], delta: &[Vec3], way: &[Vec3]) -> Vec<Vec3> {
+        let (carried, obstacles) = here.split_at(self.attachment.len());
+        let carried = carried.iter().enumerate().map(|(i, x)| *x + self.attachment.place(i, delta));
+        carried.chain(obstacles.iter().zip(way).map(|(x, way)| *x + *way)).collect()
+    }
+
     fn floor(x: &[Vec3]) -> f64 {
         ROUNDING * x.iter().fold(0.0, |most, p| p.abs().max_element().max(most))
     }
 
     fn cover(&mut self, start: &[Vec3], end: &[Vec3]) -> Result<(), Error> {
+        if self.watch.holds(start) && self.watch.holds(end) {
+            return Ok(());
+        }
+        self.renew(start, end, Pace::Common)
+    }
+
+    fn renew(&mut self, start: &[Vec3], end: &[Vec3], pace: Pace) -> Result<(), Error> {
         let (tangle, surfaces) = (&self.tangle, &self.surfaces);
         let is_left_out = |pair: &Pair| tangle.is_exempt(surfaces, pair);
         // what rests needs no room
         let furthest = start.iter().zip(end).map(|(s, e)| s.distance_squared(*e)).fold(0.0, f64::max).sqrt();
         let slack = (0.5 * furthest).clamp(0.5 * self.reach, self.slack);
-        self.watch.cover(surfaces, start, end, self.reach, slack, is_left_out)?;
-        Ok(())
+        self.watch.renew(surfaces, start, end, self.reach, slack, pace, is_left_out)
     }
 
     /// How far an obstacle, given by its points, may go in a step, in metres.
@@ -566,26 +557,34 @@ impl Obstruction for Collision {
 
     fn restrain(&mut self, x: &[Vec3], delta: &mut [Vec3]) -> Result<Restraint, dynamics::Error> {
         let here = self.all(x, &self.now.places);
-        let way = self.way();
-        let there: Vec<Vec3> = {
-            let carried = (0..self.attachment.len()).map(|i| here[i] + self.attachment.place(i, delta));
-            carried.chain(self.targets.iter().copied()).collect()
-        };
-        self.cover(&here, &there).map_err(boxed)?;
-        let step =
-            Step { start: &here, attachment: &self.attachment, delta, way: &way, floor: Self::floor(&here) };
-        let fractions = step.fractions(&self.watch.list);
-        let (of_body, of_obstacles) = fractions.split_at(delta.len());
-        let mut restraint = Restraint::default();
-        for (delta, &fraction) in delta.iter_mut().zip(of_body) {
-            if fraction < 1.0 {
-                restraint.shortened += 1;
-                *delta *= fraction;
+        let mut way = self.way();
+        let mut fractions = vec![1.0; delta.len() + way.len()];
+        // The list is right for points that go the same fraction of their ways. Where some are held back by much, others may meet
+        // them that would have moved along: these are looked for on the ways that are left, each point at its own pace.
+        for pace in [Pace::Common, Pace::Own] {
+            let there = self.after(&here, delta, &way);
+            match pace {
+                Pace::Common => self.cover(&here, &there),
+                Pace::Own if self.watch.holds(&there) => break,
+                Pace::Own => self.renew(&here, &there, pace),
             }
+            .map_err(boxed)?;
+            let floor = Self::floor(&here);
+            let step = Step { start: &here, attachment: &self.attachment, delta, way: &way, floor };
+            let found = step.fractions(&self.watch.list);
+            for (shift, fraction) in delta.iter_mut().chain(&mut way).zip(&found) {
+                if *fraction < 1.0 {
+                    *shift *= *fraction;
+                }
+            }
+            fractions.iter_mut().zip(&found).for_each(|(all, fraction)| *all *= fraction);
         }
+        let (of_body, of_obstacles) = fractions.split_at(delta.len());
+        let mut restraint =
+            Restraint { shortened: of_body.iter().filter(|f| **f < 1.0).count(), ..Restraint::default() };
         for (i, &fraction) in of_obstacles.iter().enumerate() {
             if fraction < 1.0 {
-                self.now.places[i] += fraction * way[i];
+                self.now.places[i] += way[i];
                 restraint.lag = restraint.lag.max(self.now.places[i].distance(self.targets[i]));
             } else {
                 self.now.places[i] = self.targets[i];
@@ -617,43 +616,6 @@ impl Obstruction for Collision {
 
     fn rewind(&mut self) {
         self.now = self.kept.clone();
-    }
-}
-
-impl Memory {
-    fn from_bytes(bytes: &[u8], places: usize, points: usize) -> Option<Self> {
-        const PER_PAIR: usize = 19;
-        let (words, []) = bytes.as_chunks::<8>() else { return None };
-        let words: Vec<f64> = words.iter().map(|word| f64::from_le_bytes(*word)).collect();
-        let (&[tangled, count, rubbing], rest) = words.split_first_chunk()?;
-        if count != places as f64 || rest.len() as f64 != 3.0 * count + PER_PAIR as f64 * rubbing {
-            return None;
-        }
-        let (coordinates, rest) = rest.split_at(3 * places);
-        let (pairs, []) = rest.as_chunks::<PER_PAIR>() else { return None };
-        let vector = |v: &[f64]| Vec3::new(v[0], v[1], v[2]);
-        let rub = |w: &[f64; PER_PAIR]| {
-            let kind = if w[0] == 0.0 { crate::Kind::VertexTriangle } else { crate::Kind::EdgeEdge };
-            let pair = Pair {
-                kind,
-                things: [w[1] as u32, w[2] as u32],
-                points: [w[3] as u32, w[4] as u32, w[5] as u32, w[6] as u32],
-            };
-            let friction = Friction {
-                weights: [w[7], w[8], w[9], w[10]],
-                normal: vector(&w[11..14]),
-                anchor: vector(&w[14..17]),
-                limit: w[17],
-                stiffness: w[18],
-            };
-            let sound = pair.points.iter().all(|&p| (p as usize) < points);
-            sound.then_some(Rubbing { pair, friction })
-        };
-        Some(Self {
-            places: coordinates.chunks_exact(3).map(vector).collect(),
-            rubbing: pairs.iter().map(rub).collect::<Option<_>>()?,
-            is_tangled: tangled != 0.0,
-        })
     }
 }
 

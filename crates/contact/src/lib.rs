@@ -41,6 +41,7 @@ mod crossing;
 mod distance;
 mod error;
 mod friction;
+mod memory;
 mod narrow;
 mod obstacle;
 mod response;

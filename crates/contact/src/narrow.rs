@@ -68,24 +68,10 @@ pub fn safe_fraction(
 mod tests {
     use super::*;
     use crate::testing::{Random, folded_sheet};
-    use crate::{Audited, BroadPhase, Surface, audit, plane};
+    use crate::{BroadPhase, Surface, plane};
 
     fn crossings(surfaces: &Surfaces, x: &[Vec3]) -> usize {
-        let parts: Vec<Vec<[f64; 3]>> = (0..surfaces.surfaces().len())
-            .map(|s| x[surfaces.points_of(s)].iter().map(|p| p.to_array()).collect())
-            .collect();
-        let audited: Vec<Audited<f64>> = surfaces
-            .surfaces()
-            .iter()
-            .zip(&parts)
-            .map(|(s, points)| Audited {
-                name: &s.name,
-                points,
-                triangles: &s.triangles,
-                is_obstacle: s.is_obstacle,
-            })
-            .collect();
-        audit(&audited).expect("finite").len()
+        crate::tangle::crossings(surfaces, x).expect("finite").len()
     }
 
     /// The promise of the whole chain: wild motions, cut to the safe fraction, never lead to a crossing, step after

@@ -16,7 +16,7 @@ use dynamics::{Block, ForceElement};
 use geometry::{Mat3, Vec3};
 use rayon::prelude::*;
 
-use crate::audit::{Audited, audit};
+use crate::audit::{Audited, Crossing, audit};
 use crate::distance::{Kind, closest_vertex_triangle};
 use crate::{Error, Pair, Sides, Surfaces};
 
@@ -37,21 +37,7 @@ impl Tangle {
         if x.len() != surfaces.point_count() {
             return Err(Error::Sizes { what: "points", expected: surfaces.point_count(), got: x.len() });
         }
-        let places: Vec<Vec<[f64; 3]>> = (0..surfaces.surfaces().len())
-            .map(|s| x[surfaces.points_of(s)].iter().map(|p| p.to_array()).collect())
-            .collect();
-        let audited: Vec<Audited<f64>> = surfaces
-            .surfaces()
-            .iter()
-            .zip(&places)
-            .map(|(s, points)| Audited {
-                name: &s.name,
-                points,
-                triangles: &s.triangles,
-                is_obstacle: s.is_obstacle,
-            })
-            .collect();
-        let mut crossings: Vec<[u32; 2]> = audit(&audited)?
+        let mut crossings: Vec<[u32; 2]> = crossings(surfaces, x)?
             .iter()
             .filter_map(|c| surfaces.number(c.first).zip(surfaces.number(c.second)))
             .map(|(a, b)| [a.min(b), a.max(b)])
@@ -132,6 +118,25 @@ impl Tangle {
         };
         self.inside.par_iter().map(exit).collect()
     }
+}
+
+/// The exact audit of all surfaces at `x`.
+pub(crate) fn crossings(surfaces: &Surfaces, x: &[Vec3]) -> Result<Vec<Crossing>, Error> {
+    let places: Vec<Vec<[f64; 3]>> = (0..surfaces.surfaces().len())
+        .map(|s| x[surfaces.points_of(s)].iter().map(|p| p.to_array()).collect())
+        .collect();
+    let audited: Vec<Audited<f64>> = surfaces
+        .surfaces()
+        .iter()
+        .zip(&places)
+        .map(|(s, points)| Audited {
+            name: &s.name,
+            points,
+            triangles: &s.triangles,
+            is_obstacle: s.is_obstacle,
+        })
+        .collect();
+    audit(&audited)
 }
 
 /// Two triangles that may have anything to do with each other: not both known altogether.

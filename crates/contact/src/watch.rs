@@ -6,6 +6,7 @@
 use geometry::Vec3;
 use rayon::prelude::*;
 
+use crate::broad::Pace;
 use crate::distance::closest;
 use crate::{BroadPhase, Error, Pair, Surfaces};
 
@@ -38,31 +39,32 @@ impl Watch {
         self.motion.clear();
     }
 
-    /// Makes sure that the list holds every pair that may be within its thickness and reach while points move from `start` to
-    /// `end`.
-    pub(crate) fn cover(
+    /// Makes the list anew: every pair that may be within its thickness and reach while points move from `start` to `end`.
+    pub(crate) fn renew(
         &mut self,
         surfaces: &Surfaces,
         start: &[Vec3],
         end: &[Vec3],
         reach: f64,
         slack: f64,
+        pace: Pace,
         is_left_out: impl Fn(&Pair) -> bool + Sync,
     ) -> Result<(), Error> {
-        if self.holds(start) && self.holds(end) {
-            return Ok(());
-        }
-        let pairs = self.broad.candidates(surfaces, start, end, reach + slack)?;
+        let pairs = self.broad.pairs(surfaces, start, end, reach + slack, pace)?;
         self.motion = start.iter().zip(end).map(|(s, e)| *e - *s).collect();
         self.start = start.to_vec();
         self.room = 0.5 * slack;
         let motion = &self.motion;
         let watched = |pair: &Pair| {
-            // the two come nearer by at most the largest difference of their corners' motions
+            // the two come nearer by at most the largest difference of their corners' motions, or, each at its own pace, sum
             let d = pair.gather(motion);
             let split = pair.kind.split();
             let corners = (0..split).flat_map(|i| (split..4).map(move |j| (i, j)));
-            let most = corners.map(|(i, j)| d[i].distance_squared(d[j])).fold(0.0, f64::max).sqrt();
+            let nearer = |(i, j): (usize, usize)| match pace {
+                Pace::Common => d[i].distance(d[j]),
+                Pace::Own => d[i].length() + d[j].length(),
+            };
+            let most = corners.map(nearer).fold(0.0, f64::max);
             let least = closest(pair.kind, &pair.gather(start)).distance - most - slack;
             if least > surfaces.thickness(pair) + reach || is_left_out(pair) {
                 return None;
@@ -76,7 +78,7 @@ impl Watch {
 
     /// Whether the list is right when points are at `x`: near where they are after some fraction of their ways, the same for all.
     /// Between two such places it then is as well.
-    fn holds(&self, x: &[Vec3]) -> bool {
+    pub(crate) fn holds(&self, x: &[Vec3]) -> bool {
         if x.len() != self.start.len() {
             return false;
         }

@@ -166,6 +166,34 @@ fn what_has_no_room_is_held_and_let_go() {
     assert!(last < 1e-3, "and caught up: {last}");
 }
 
+/// Two sheets fall one behind the other at the same speed, three times their distance in a step. The ground stops the first, and
+/// thereby the second, which nothing had to watch for as long as both moved alike.
+#[test]
+fn what_is_stopped_stops_what_follows() {
+    let (points, triangles) = sheets(4, 0.3, &[Vec3::new(0.0, 0.1, 0.0), Vec3::new(0.013, 0.35, 0.009)]);
+    let body = body(&points, &triangles, vec![false; points.len()], -9.81 * Vec3::Y);
+    let cloth = Surface { thickness: 2e-3, ..Surface::free("sheets", points.clone(), triangles.clone()) };
+    let ground = plane("ground", Vec3::ZERO, Vec3::Y, 20.0).expect("sound");
+    let mut collision =
+        Collision::new(vec![cloth], Attachment::identity(points.len()), vec![ground]).expect("sound");
+    let mut state = State::at_rest(points.clone());
+    state.velocities.fill(-18.0 * Vec3::Y);
+    let guide = Still::new(points.clone());
+    let mut stepper = Stepper::new(&body, &points, Settings::default()).expect("sound");
+    for frame in 1..=4 {
+        stepper
+            .advance_against(&body, &mut state, &guide, Some(&mut collision), 1.0 / RATE, &mut [])
+            .expect("it goes on");
+        let stored: Vec<[f32; 3]> = state.positions.iter().map(|p| p.as_vec3().to_array()).collect();
+        let audited = Audited { name: "sheets", points: &stored, triangles: &triangles, is_obstacle: false };
+        assert_eq!(audit(&[audited]).expect("finite"), [], "frame {frame}");
+        let (lower, upper) = state.positions.split_at(points.len() / 2);
+        assert!(state.positions.iter().all(|p| p.y > 0.0), "frame {frame}: below the ground");
+        let mean = |x: &[Vec3]| x.iter().map(|p| p.y).sum::<f64>() / x.len() as f64;
+        assert!(mean(upper) > mean(lower), "frame {frame}: they changed places");
+    }
+}
+
 /// A sheet that begins inside a ball gets out.
 #[test]
 fn a_start_in_intersection_is_untangled() {

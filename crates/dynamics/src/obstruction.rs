@@ -177,8 +177,13 @@ impl Workspace {
         };
         obstruction.begin(&approach)?;
         x.copy_from_slice(start);
+        // What moves by itself, known points too, first goes as far as is free: a linear model of the push would drag cloth along
+        // behind what withdraws.
+        for (i, delta) in self.delta.iter_mut().enumerate() {
+            *delta = if body.known()[i] { guide[i] - start[i] } else { Vec3::ZERO };
+        }
+        let mut restraint = self.take(body, obstruction, guide, x)?;
         let mut previous = start.to_vec();
-        let mut restraint = Restraint { lag: f64::INFINITY, ..Restraint::default() };
         let mut solved = Solved::default();
         let (mut careful, mut earlier) = (false, f64::INFINITY);
         let iterations = newton.iterations.min(ITERATIONS);
