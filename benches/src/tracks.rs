@@ -2,14 +2,15 @@
 //! second with contact; how well averages hold; how long clustering takes.
 //!
 //! Each frame is simulated twice from the same state, with averages and without, in the same steps: what differs is tracking
-//! alone. Times are those that the thread spent on a processor (where the system tells), so that a busy machine disturbs
+//! alone. In contact a step is as many Newton iterations as contact asks for, and a shell that is held meets other contacts
+//! than one that is not; there the cost of an iteration is compared. Times are those that the thread spent on a processor (where the system tells), so that a busy machine disturbs
 //! them little.
 
 use std::process::ExitCode;
 use std::time::Instant;
 
 use contact::{Attachment, Collision, Surface as Skin};
-use dynamics::{Integrator, Obstruction, Settings, Substeps};
+use dynamics::{Effort, Integrator, Obstruction, Settings, Substeps};
 use geometry::{Prolongation, Scheme, Vec3};
 use serde_json::{Map, json};
 use shell::tracks::{Averages, Clusters, Hold, Setup, Surface, TestFunctions, Tracked, cluster};
@@ -31,6 +32,26 @@ struct Run {
     overhead: f64,
     fps: f64,
     residual: f64,
+    /// Newton iterations per frame, with averages and without.
+    iterations: [f64; 2],
+}
+
+/// Seconds and Newton iterations, summed over frames.
+#[derive(Clone, Copy, Default)]
+struct Spent {
+    seconds: f64,
+    iterations: f64,
+}
+
+impl Spent {
+    fn add(&mut self, (seconds, effort): &(f64, Effort)) {
+        self.seconds += seconds;
+        self.iterations += effort.iterations as f64;
+    }
+
+    fn per_iteration(&self) -> f64 {
+        self.seconds / self.iterations
+    }
 }
 
 /// Runs the benchmark.
@@ -50,20 +71,22 @@ pub(crate) fn run(options: &[String]) -> ExitCode {
     println!("clustering 3,038 points into 200 regions over 32 frames: {:.3} s", puppet.1);
     println!("(all of the puppet, its mesh and 280 more regions: {clustering:.2} s)\n");
     println!(
-        "{:<12} {:>9} {:>12} {:>12} {:>14} {:>12}",
-        "guide-mesh", "averages", "overhead", "residual", "with contact", "fps"
+        "{:<12} {:>9} {:>12} {:>12} {:>14} {:>12} {:>24}",
+        "guide-mesh", "averages", "overhead", "residual", "with contact", "fps", "Newton iterations/frame"
     );
     let (mut off, mut on, mut fps, mut worst) = (Map::new(), Map::new(), Map::new(), 0.0_f64);
     for case in &cases {
         let [free, touching] = [false, true].map(|contact| single_threaded(|| case.measure(frames, contact)));
         println!(
-            "{:<12} {:>9} {:>11.1}% {:>12.1e} {:>13.1}% {:>12.1}",
+            "{:<12} {:>9} {:>11.1}% {:>12.1e} {:>13.1}% {:>12.1} {:>12.1} and {:>7.1}",
             case.name,
             case.averages.len(),
             100.0 * free.overhead,
             free.residual,
             100.0 * touching.overhead,
-            touching.fps
+            touching.fps,
+            touching.iterations[0],
+            touching.iterations[1]
         );
         off.insert(case.name.into(), json!(free.overhead));
         on.insert(case.name.into(), json!(touching.overhead));
@@ -109,6 +132,7 @@ impl Case {
             friction: material.damping_time(),
             averages,
             hold: Hold::hard(),
+            bound: None,
             correspondence: self.way.clone(),
             known: vec![false; self.rest.len()],
             gravity: -9.81 * Vec3::Y,
@@ -141,7 +165,8 @@ impl Case {
         plain.begin(&self.frames[0]).expect("nothing is asked of it");
         // the middle of the shot, where something happens; the shell is carried there
         let last = self.frames.len() - 1;
-        let (mut with, mut without, mut residual) = (0.0, 0.0, 0.0_f64);
+        let (mut with, mut without) = (Spent::default(), Spent::default());
+        let (mut all, mut done, mut counted, mut residual) = (0.0, 0, 0, 0.0_f64);
         let count = frames.min(last);
         for index in 1..=count {
             let at = |i: usize| self.frames[i.min(last)].as_slice();
@@ -157,18 +182,25 @@ impl Case {
             let advance = |shell: &mut Tracked, collision: &mut Collision, span| {
                 let obstruction = contact.then_some(collision as &mut dyn Obstruction);
                 let begun = Clock::now();
-                shell.advance(span, duration, obstruction, &mut []).map(|_| begun.seconds())
+                shell.advance(span, duration, obstruction, &mut []).map(|effort| (begun.seconds(), effort))
             };
             // without averages the shell may crumple in one frame beyond what fixed steps can take: that frame is not counted
             let free = advance(&mut plain, &mut other, &spans[0]);
             let Ok(held) = advance(&mut tracked, &mut collision, &spans[1]) else { break };
+            (all, done) = (all + held.0, done + 1);
             if let Ok(free) = free {
-                with += held;
-                without += free;
+                with.add(&held);
+                without.add(&free);
+                counted += 1;
             }
             residual = residual.max(tracked.residual(at(index)));
         }
-        Run { overhead: with / without - 1.0, fps: count as f64 / with, residual }
+        Run {
+            overhead: with.per_iteration() / without.per_iteration() - 1.0,
+            fps: f64::from(done) / all,
+            residual,
+            iterations: [with, without].map(|spent| spent.iterations / f64::from(counted)),
+        }
     }
 }
 

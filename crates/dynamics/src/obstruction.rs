@@ -284,15 +284,25 @@ impl Workspace {
         x: &mut [Vec3],
     ) -> Result<Restraint, Error> {
         let restraint = obstruction.restrain(x, &mut self.delta)?;
-        let start = self.merit(body, staged, stage, x) + obstruction.value(x);
+        // To reach its averages the body may have to go uphill in Φ. With their pull λ, which came with the step, it goes downhill
+        // in Φ + λᵀ(C x − c): the slope there is −δᵀKδ.
+        let pull = |pulls: &[Vec3], y: &[Vec3]| -> f64 {
+            let hard = |r: &usize| stage.rows.compliance()[*r] == 0.0;
+            let values = stage.rows.multiply(y);
+            (0..values.len()).filter(hard).map(|r| pulls[r].dot(values[r])).sum()
+        };
+        let start = self.merit(body, staged, stage, x) + obstruction.value(x) + pull(&self.multipliers, x);
         let slope: f64 = -self.force.iter().zip(&self.delta).map(|(f, d)| f.dot(*d)).sum::<f64>();
+        let slope = slope + pull(&self.multipliers, &self.delta);
         let mut length = 1.0;
         let mut trial = x.to_vec();
         for _ in 0..HALVINGS {
             for i in 0..x.len() {
                 trial[i] = x[i] + length * self.delta[i];
             }
-            let value = self.merit(body, staged, stage, &trial) + obstruction.value(&trial);
+            let value = self.merit(body, staged, stage, &trial)
+                + obstruction.value(&trial)
+                + pull(&self.multipliers, &trial);
             if value <= start + 1e-4 * length * slope.min(0.0) + 1e-12 * start.abs() {
                 break;
             }

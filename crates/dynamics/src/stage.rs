@@ -311,15 +311,9 @@ impl Workspace {
             }
         }
         self.row_residual.fill(Vec3::ZERO);
-        self.solver.solve(
-            &self.system,
-            &self.force,
-            rows,
-            &self.row_residual,
-            y,
-            &mut self.multipliers,
-            1e-2,
-        )?;
+        // not the stage's own: those are the forces that hold its averages
+        let mut multipliers = vec![Vec3::ZERO; rows.len()];
+        self.solver.solve(&self.system, &self.force, rows, &self.row_residual, y, &mut multipliers, 1e-2)?;
         Ok(())
     }
 

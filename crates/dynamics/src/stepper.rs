@@ -116,6 +116,11 @@ impl Stepper {
         self.work.solver.info()
     }
 
+    /// The forces, in newtons, with which averages were held in the last stage that was solved.
+    pub fn pulls(&self) -> &[Vec3] {
+        &self.work.multipliers
+    }
+
     /// Advances the state by `seconds`: one frame.
     pub fn advance(
         &mut self,

@@ -35,8 +35,8 @@ pub(crate) struct Stop {
     pub(crate) target: f64,
     /// Iterations to spend at most.
     pub(crate) budget: usize,
-    /// Give up before, when the decrease so far foretells that the budget will not do.
-    pub(crate) foretell: bool,
+    /// Give up before, from this many iterations on, when the decrease so far foretells that the budget will not do.
+    pub(crate) foretell: Option<usize>,
 }
 
 /// How an iteration ended.
@@ -105,7 +105,7 @@ pub(crate) fn conjugate_gradients(
         if now <= stop.target {
             return (iteration + 1, End::Converged);
         }
-        if stop.foretell && hopeless(start, now, iteration + 1, stop) {
+        if hopeless(start, now, iteration + 1, stop) {
             return (iteration + 1, End::Abandoned);
         }
     }
@@ -133,7 +133,7 @@ fn shift_multipliers(system: System<'_>, x: &mut [Vec3], r: &mut [Vec3], z: &mut
 /// Whether the decrease so far, going on at its rate, would need far more than the budget.
 fn hopeless(start: f64, now: f64, iterations: usize, stop: Stop) -> bool {
     // the residual may rise at first: ask late enough, and more strictly later
-    if iterations < 4 || iterations < stop.budget / 8 {
+    if stop.foretell.is_none_or(|earliest| iterations < earliest) || iterations < stop.budget / 8 {
         return false;
     }
     let patience = if iterations < stop.budget / 2 { 2.5 } else { 1.3 };

@@ -91,13 +91,25 @@ impl Direct {
             let node = (unknown.len() + r) as u32;
             blocks.push((node, node, source + r as u32));
         }
-        let order = match order {
-            Some(order) => order.to_vec(),
-            None if whole => ordering::order(&points, &supports),
-            None => (0..(unknown.len() + rows.len()) as u32).collect(),
-        };
         let graph = points.with_rows(&supports);
-        let plan = Symbolic::new(&graph, unknown.len(), &order, &blocks);
+        let plan_for = |order: &[u32]| Symbolic::new(&graph, unknown.len(), order, &blocks);
+        let plan = match order {
+            Some(order) => plan_for(order),
+            None if whole => {
+                let squares: Vec<Vec<(u32, f64)>> = (0..rows.len())
+                    .map(|r| rows.row(r).map(|(i, w)| (place[i as usize], w * w)))
+                    .map(|row| row.filter(|&(k, _)| k != u32::MAX).collect())
+                    .collect();
+                let plan = plan_for(&ordering::order(&points, &squares, ordering::Rows::Aside));
+                if rows.is_empty() {
+                    plan
+                } else {
+                    let other = plan_for(&ordering::order(&points, &squares, ordering::Rows::Among));
+                    if other.flops < plan.flops { other } else { plan }
+                }
+            }
+            None => plan_for(&(0..(unknown.len() + rows.len()) as u32).collect::<Vec<_>>()),
+        };
         let nodes = vec![Vec3::ZERO; unknown.len() + rows.len()];
         Self { plan, factor: None, unknown, nodes }
     }

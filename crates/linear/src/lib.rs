@@ -35,6 +35,7 @@ mod matrix;
 mod ordering;
 mod pattern;
 mod policy;
+mod polish;
 mod rows;
 mod separator;
 mod solver;

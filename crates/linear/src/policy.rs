@@ -45,6 +45,15 @@ impl Costs {
     }
 }
 
+/// Share of a factorisation that factorising the diagonal blocks with the rows may take: it is done again for every matrix
+/// that is solved by them, and mostly in vain.
+const ROWS_SHARE: f64 = 0.005;
+
+/// Whether the diagonal blocks with the rows are much cheaper to factorise than the whole.
+pub(crate) fn rows_are_cheap(beside: &Symbolic, whole: &Symbolic) -> bool {
+    beside.flops < ROWS_SHARE * whole.flops
+}
+
 /// What a kept factor has cost.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Wear {

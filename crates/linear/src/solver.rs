@@ -6,7 +6,8 @@ use geometry::{Mat3, Vec3};
 
 use crate::conjugate::{End, Scratch, Stop, conjugate_gradients};
 use crate::direct::Direct;
-use crate::policy::{Costs, Patience, Wear};
+use crate::policy::{Costs, Patience, Wear, rows_are_cheap};
+use crate::polish::Polish;
 use crate::system::{System, norm};
 use crate::{Error, Matrix, Pattern, Rows};
 
@@ -16,6 +17,9 @@ const SMALLEST_TOLERANCE: f64 = 1e-14;
 const REFINEMENTS: usize = 6;
 /// Restarts from the true residual, where the recurrence's has drifted away from it.
 const ROUNDS: usize = 5;
+/// Iterations after which their success can be foretold: with the diagonal blocks residuals rise before they fall, with a
+/// factor of a matrix much like this one they do not.
+const FORETELL: (usize, usize) = (4, 2);
 /// Iterations of [`Method::ConjugateGradients`] before it gives up, at least and per unknown point.
 const CG_ITERATIONS: (usize, usize) = (1000, 10);
 
@@ -81,6 +85,7 @@ pub struct Solver {
     direct: Option<Direct>,
     costs: Option<Costs>,
     jacobi: Jacobi,
+    polish: Polish,
     state: State,
     x: Vec<Vec3>,
     right: Vec<Vec3>,
@@ -97,6 +102,7 @@ struct State {
     kept: Option<(Vec<f64>, Vec<f64>, Wear)>,
     /// Block-Jacobi iterations were tried and were not worth it.
     jacobi_failed: bool,
+    /// Whether it is worth trying an older factor.
     patience: Patience,
 }
 
@@ -138,6 +144,7 @@ impl Solver {
             direct,
             costs,
             jacobi: Jacobi::default(),
+            polish: Polish::default(),
             state: State::default(),
             x: vec![Vec3::ZERO; length],
             right: vec![Vec3::ZERO; length],
@@ -172,6 +179,7 @@ impl Solver {
             direct,
             costs,
             jacobi: Jacobi::default(),
+            polish: Polish::default(),
             state: State::default(),
             x: vec![Vec3::ZERO; length],
             right: vec![Vec3::ZERO; length],
@@ -353,6 +361,7 @@ impl Solver {
                 }
             } else if self.state.kept.is_none()
                 && !self.state.jacobi_failed
+                && self.jacobi_pays(system)
                 && self.jacobi_prepared(system).is_ok()
             {
                 let budget = costs.jacobi_budget();
@@ -404,6 +413,7 @@ impl Solver {
             _ => jacobi.apply(v),
         };
         let mut given_up = false;
+        let mut polished = false;
         for round in 0..ROUNDS {
             system.residual(&self.right, &self.x, &mut self.scratch.r);
             let rows_hold = system.rows_hold(&self.right, &self.x, &self.scratch.r);
@@ -411,7 +421,14 @@ impl Solver {
             let residual = norm(&self.scratch.r[..count]);
             let relative = if residual == 0.0 { 0.0 } else { residual / size };
             // rows that two corrections could not bring closer hold as well as round-off lets them
-            if relative <= tolerance && (rows_hold || round > 2) {
+            if relative <= tolerance && !rows_hold && !polished && round > 0 {
+                // all but the last digits of the rows is done
+                polished = self.polish.apply(system, &self.scratch.r, &mut self.x);
+                if polished {
+                    continue;
+                }
+            }
+            if relative <= tolerance && (rows_hold || polished || round > 2) {
                 return Ok(Some(Solution {
                     factorized: false,
                     iterations: *iterations,
@@ -433,7 +450,11 @@ impl Solver {
                 // a little below, so that the true residual agrees
                 target: 0.9 * tolerance * size,
                 budget: budget.saturating_sub(*iterations),
-                foretell: self.settings.method == Method::Auto,
+                foretell: (self.settings.method == Method::Auto).then_some(if by_jacobi {
+                    FORETELL.0
+                } else {
+                    FORETELL.1
+                }),
             };
             let (spent, end) =
                 conjugate_gradients(system, &mut self.x, &mut self.scratch, stop, &mut precondition);
@@ -450,9 +471,15 @@ impl Solver {
         Ok(None)
     }
 
+    /// Whether the diagonal blocks with the rows are much cheaper to factorise than the whole.
+    fn jacobi_pays(&mut self, system: System<'_>) -> bool {
+        let Some(direct) = self.direct.as_ref().filter(|_| !system.rows.is_empty()) else { return true };
+        let beside = self.jacobi.with_rows(&self.pattern, system);
+        rows_are_cheap(beside.plan(), direct.plan())
+    }
+
     fn jacobi_prepared(&mut self, system: System<'_>) -> Result<(), Error> {
-        let (pattern, known) = (&self.pattern, system.known);
-        self.jacobi.prepare(pattern, known, system.matrix, system.rows)
+        self.jacobi.prepare(&self.pattern, system)
     }
 
     /// ‖b − A x‖ over the unknown points, x zero there: the size that residuals are compared with.
@@ -475,16 +502,15 @@ impl Solver {
 }
 
 impl Jacobi {
-    fn prepare(
-        &mut self,
-        pattern: &Pattern,
-        known: &[bool],
-        matrix: &Matrix,
-        rows: &Rows,
-    ) -> Result<(), Error> {
+    /// The plan for the diagonal blocks with the rows.
+    fn with_rows(&mut self, pattern: &Pattern, system: System<'_>) -> &mut Direct {
+        self.with_rows.get_or_insert_with(|| Direct::new(pattern, system.known, system.rows, false))
+    }
+
+    fn prepare(&mut self, pattern: &Pattern, system: System<'_>) -> Result<(), Error> {
+        let System { matrix, rows, known } = system;
         if !rows.is_empty() {
-            let with_rows = self.with_rows.get_or_insert_with(|| Direct::new(pattern, known, rows, false));
-            return with_rows.factorize(matrix, rows);
+            return self.with_rows(pattern, system).factorize(matrix, rows);
         }
         self.inverses.resize(pattern.count(), Mat3::ZERO);
         for (point, inverse) in self.inverses.iter_mut().enumerate() {

@@ -69,6 +69,8 @@ pub enum ColorMap {
     Dusk,
     /// Blue below the middle of the range, terracotta above it, paper in the middle: for signed values.
     Diverging,
+    /// All hues at about one lightness: for things that are to be told apart, not compared.
+    Wheel,
 }
 
 impl ColorMap {
@@ -88,6 +90,10 @@ impl ColorMap {
                 let away = 2.0 * (t - 0.5).abs();
                 let hue: f32 = if t < 0.5 { 250.0 } else { 40.0 };
                 linear_from_oklch(0.94 - 0.46 * away, 0.145 * away, hue.to_radians())
+            }
+            Self::Wheel => {
+                // a little light and dark beside the hue, so that neighbours differ in a grey print, too
+                linear_from_oklch(0.72 + 0.10 * (31.0 * t).sin(), 0.125, (360.0 * t).to_radians())
             }
         }
     }

@@ -5,6 +5,7 @@
 //! matrices, hard constraints that the engine keeps to round-off. tracks 2007, §3.1, §4.1, §4.2.
 
 mod averages;
+mod bound;
 mod clusters;
 mod functions;
 mod harmonics;
@@ -12,6 +13,7 @@ mod hold;
 mod tracked;
 
 pub use averages::{Averages, Surface, check_correspondence};
+pub use bound::Bound;
 pub use clusters::{Clusters, cluster};
 pub use functions::TestFunctions;
 pub use harmonics::harmonics;

@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
+use crate::tracks::linear_between;
 
 /// The dials of a wind. [`Wind::field`] turns them into something that can be sampled.
 ///
@@ -26,12 +27,22 @@ pub struct Wind {
     pub variation: f64,
     /// Another seed, another sequence of gusts.
     pub seed: u64,
+    /// How much of it there is over time, as `[seconds, share]`; linear between. Default: all of it, always.
+    pub keys: Vec<[f64; 2]>,
 }
 
 impl Default for Wind {
     /// No wind; when a speed is set, gusts as over an open field.
     fn default() -> Self {
-        Self { direction: [1.0, 0.0, 0.0], speed: 0.0, gust: 0.2, gust_length: 4.0, variation: 0.5, seed: 1 }
+        Self {
+            direction: [1.0, 0.0, 0.0],
+            speed: 0.0,
+            gust: 0.2,
+            gust_length: 4.0,
+            variation: 0.5,
+            seed: 1,
+            keys: Vec::new(),
+        }
     }
 }
 
@@ -43,6 +54,7 @@ const WAVES: usize = 6;
 pub struct WindField {
     mean: Vec3,
     waves: Vec<Wave>,
+    keys: Vec<[f64; 2]>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -67,7 +79,13 @@ impl Wind {
         check("speed", self.speed, (0.0..=200.0).contains(&self.speed), "0 to 200 m/s")?;
         check("gust", self.gust, (0.0..=10.0).contains(&self.gust), "0 to 10")?;
         check("gust_length", self.gust_length, (1e-3..=1e6).contains(&self.gust_length), "0.001 to 1e6 m")?;
-        check("variation", self.variation, (0.0..=10.0).contains(&self.variation), "0 to 10")
+        check("variation", self.variation, (0.0..=10.0).contains(&self.variation), "0 to 10")?;
+        for (i, &[time, share]) in self.keys.iter().enumerate() {
+            let later = i == 0 || time > self.keys[i - 1][0];
+            check("keys", time, later, "times that ascend")?;
+            check("keys", share, (0.0..=100.0).contains(&share), "shares of 0 to 100")?;
+        }
+        Ok(())
     }
 
     /// The wind as a function of time and place.
@@ -76,7 +94,7 @@ impl Wind {
         let along = Vec3::from(self.direction).normalize_or_zero();
         let mean = self.speed * along;
         if self.speed == 0.0 || self.gust == 0.0 {
-            return Ok(WindField { mean, waves: Vec::new() });
+            return Ok(WindField { mean, waves: Vec::new(), keys: self.keys.clone() });
         }
         let (side, up) = along.any_orthonormal_pair();
         let mut random = Random(self.seed);
@@ -104,19 +122,24 @@ impl Wind {
                 }
             })
             .collect();
-        Ok(WindField { mean, waves })
+        Ok(WindField { mean, waves, keys: self.keys.clone() })
     }
 }
 
 impl WindField {
     /// Air at rest.
-    pub const STILL: Self = Self { mean: Vec3::ZERO, waves: Vec::new() };
+    pub const STILL: Self = Self { mean: Vec3::ZERO, waves: Vec::new(), keys: Vec::new() };
 
     /// Velocity of the air, in m/s, at `time` in seconds and `point` in the world.
     pub fn velocity(&self, time: f64, point: Vec3) -> Vec3 {
-        self.waves.iter().fold(self.mean, |sum, wave| {
-            sum + wave.amplitude * (wave.k.dot(point) - wave.omega * time + wave.phase).sin()
-        })
+        let share = if self.keys.is_empty() { 1.0 } else { linear_between(&self.keys, time) };
+        if share == 0.0 {
+            return Vec3::ZERO;
+        }
+        share
+            * self.waves.iter().fold(self.mean, |sum, wave| {
+                sum + wave.amplitude * (wave.k.dot(point) - wave.omega * time + wave.phase).sin()
+            })
     }
 }
 
@@ -178,6 +201,18 @@ mod tests {
             assert!((field.velocity(t + 1e-4, x) - v).length() < 0.1);
         }
         assert!(drifting < 0.5 * standing, "{drifting} {standing}");
+    }
+
+    #[test]
+    fn keys_raise_it_and_let_it_die() {
+        let keyed = Wind { keys: vec![[1.0, 0.0], [2.0, 1.0], [4.0, 0.0]], ..gusty() };
+        let (keyed, whole) = (keyed.field().unwrap(), gusty().field().unwrap());
+        for (time, share) in [(0.5, 0.0), (1.5, 0.5), (2.0, 1.0), (3.5, 0.25), (9.0, 0.0)] {
+            let point = Vec3::new(0.2, 0.7, time);
+            assert!((keyed.velocity(time, point) - share * whole.velocity(time, point)).length() < 1e-12);
+        }
+        let backwards = Wind { keys: vec![[2.0, 1.0], [1.0, 1.0]], ..gusty() };
+        assert!(matches!(backwards.field(), Err(Error::Wind { field: "keys", .. })));
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use dynamics::{Integrator, Settings, Substeps};
 use geometry::{Mat3, Prolongation, Scheme, Topology, Vec3, subdivide_times};
-use shell::tracks::{Averages, Hold, Setup, Surface, TestFunctions, Tracked};
-use shell::{ClothBuilder, Hinge, Material};
+use shell::tracks::{Averages, Bound, Hold, Setup, Surface, TestFunctions, Tracked};
+use shell::{ClothBuilder, Hinge, Material, Strain};
 
 const RATE: f64 = 24.0;
 
@@ -58,14 +58,28 @@ impl Pair {
         gravity: Vec3,
         stepping: Settings,
     ) -> Tracked {
+        self.tracked_up_to(None, averages, known, gravity, stepping)
+    }
+
+    /// With a limit to the pull of every average, in weights of its region.
+    fn tracked_up_to(
+        &self,
+        pull: Option<f64>,
+        averages: Option<Averages>,
+        known: Vec<bool>,
+        gravity: Vec3,
+        stepping: Settings,
+    ) -> Tracked {
         let material = Material { damping: 0.05, air_drag: 0.0, ..Material::preset("silk").unwrap() };
         let cloth = ClothBuilder::new(&self.fine_rest, &self.fine_triangles, &material).build().unwrap();
+        let bound = pull.zip(averages.as_ref()).map(|(pull, a)| Bound::new(pull, &a.tracked, &cloth.masses));
         Tracked::new(Setup {
             rest: &self.fine_rest,
             cloth,
             friction: material.damping_time(),
             averages,
             hold: Hold::hard(),
+            bound,
             correspondence: self.way.clone(),
             known,
             gravity,
@@ -233,4 +247,58 @@ fn pointwise_constraints_tug_and_averages_do_not() {
     let bump = |p: Vec3| 0.12 * (std::f64::consts::PI * p.x).sin() * (std::f64::consts::PI * p.y).sin();
     let (tugged, averaged) = (run(true, &bump), run(false, &bump));
     assert!(tugged.0 > 2.5 * averaged.0 && tugged.1 > 1.5 * averaged.1, "{tugged:?} against {averaged:?}");
+}
+
+#[test]
+fn a_limited_pull_bends_the_material_and_does_not_stretch_it() {
+    let pair = Pair::sheet(2);
+    // the guide is drawn out to one and a half times its length, and comes back
+    let guide = |frame: f64| -> Vec<Vec3> {
+        let longer = 1.0 + 0.5 * (std::f64::consts::PI * frame / 16.0).sin().max(0.0);
+        pair.rest.iter().map(|p| Vec3::new(longer * p.x, p.y, p.z)).collect()
+    };
+    let run = |pull: Option<f64>| {
+        let stepping = linear(4);
+        let mut tracked = pair.tracked_up_to(pull, Some(pair.averages()), pair.free(), Vec3::ZERO, stepping);
+        tracked.begin(&guide(0.0)).unwrap();
+        let (mut stretch, mut gap, mut slipping) = (0.0_f64, 0.0_f64, 0);
+        for frame in 1..=16 {
+            advance(&mut tracked, &guide, frame);
+            let strain = Strain::measure(tracked.membranes(), &tracked.state.positions);
+            stretch = stretch.max(strain.max_stretch);
+            let here = guide(frame as f64);
+            gap = gap.max(tracked.gaps(&here).iter().map(|g| g.1).fold(0.0, f64::max));
+            slipping = slipping.max((0..25).filter(|&row| tracked.slips(row)).count());
+            assert!(tracked.residual(&here) < 1e-9, "what does not slip is exact");
+        }
+        (stretch, gap, slipping)
+    };
+    let (stretched, reached, _) = run(None);
+    assert!(stretched > 0.4 && reached < 1e-9, "{stretched} {reached}");
+    let (kept, missed, slipping) = run(Some(10.0));
+    assert!(kept < 0.25 * stretched && missed > 0.05 && slipping > 0, "{kept} {missed} {slipping}");
+}
+
+#[test]
+fn guides_that_fold_over_or_shrink_to_a_point_are_followed_in_as_many_steps_as_it_takes() {
+    let pair = Pair::cube(2);
+    let folded = |frame: f64| -> Vec<Vec3> {
+        let turn = Mat3::from_rotation_z(std::f64::consts::PI * (frame / 6.0).min(1.0));
+        pair.rest.iter().map(|p| if p.x > 0.25 { turn * *p } else { *p }).collect()
+    };
+    let shrunk = |frame: f64| -> Vec<Vec3> {
+        let size = (1.0 - frame / 6.0).max(0.0);
+        pair.rest.iter().map(|p| size * (*p - Vec3::splat(0.25))).collect()
+    };
+    for guide in [&folded as &dyn Fn(f64) -> Vec<Vec3>, &shrunk] {
+        let stepping = Settings { tolerance: 1e-3, ..Settings::default() };
+        let mut tracked = pair.tracked(Some(pair.averages()), pair.free(), Vec3::ZERO, stepping);
+        tracked.begin(&guide(0.0)).unwrap();
+        for frame in 1..=8 {
+            advance(&mut tracked, guide, frame);
+            let residual = tracked.residual(&guide(frame as f64));
+            assert!(residual < 1e-9, "frame {frame}: {residual}");
+            assert!(tracked.state.positions.iter().all(|p| p.is_finite() && p.length() < 5.0));
+        }
+    }
 }

@@ -238,7 +238,7 @@ struct Planned<'a> {
 }
 
 /// The error of a layer that cannot begin.
-fn prepare_error(entry: &LayerEntry) -> impl FnOnce(Failure) -> Error + use<> {
+pub(crate) fn prepare_error(entry: &LayerEntry) -> impl FnOnce(Failure) -> Error + use<> {
     let layer = entry.name.clone();
     move |failure| Error::Prepare { layer, help: failure.remedy().map(str::to_owned), failure }
 }

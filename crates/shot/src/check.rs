@@ -50,6 +50,24 @@ impl Shot {
         opened.filter(|_| mistakes.is_empty()).ok_or(mistakes)
     }
 
+    /// What its layers treat as one, to be painted: the animation on the mesh of the first layer that has such parts (the test
+    /// functions of `tracks`), and for each of its meshes a number per point; none where there is nothing to tell. Nothing is
+    /// baked.
+    pub fn parts(&self) -> Result<Option<(Clip, Vec<Vec<f32>>)>, Error> {
+        let mut clip = self.open_checked().map_err(|mistakes| Error::Mistakes(Mistakes(mistakes)))?;
+        for entry in self.layers.iter().filter(|entry| entry.is_active()) {
+            let Ok(target) = entry.target(&clip, &self.folder) else { continue };
+            let parts = entry.layer.parts(&target).map_err(crate::bake::prepare_error(entry))?;
+            clip = entry.carried(&target).map_err(crate::bake::prepare_error(entry))?;
+            if let Some(parts) = parts {
+                let mut values = vec![Vec::new(); clip.meshes.len()];
+                values[target.mesh] = parts;
+                return Ok(Some((clip, values)));
+            }
+        }
+        Ok(None)
+    }
+
     /// The same for an input that is open already.
     pub(crate) fn check_with(&self, clip: &Clip) -> Vec<Mistake> {
         let mut mistakes = Vec::new();

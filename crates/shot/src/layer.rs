@@ -69,6 +69,12 @@ pub trait Layer: Send + Sync {
         Ok(None)
     }
 
+    /// What to paint on the mesh that the layer gives back to show which parts of it are treated as one: a number in [0, 1] for
+    /// each point, alike within a part. Most layers have no such parts.
+    fn parts(&self, _input: &Target) -> Result<Option<Vec<f32>>, Failure> {
+        Ok(None)
+    }
+
     /// Names of the fields that the layer makes; most make none.
     fn fields(&self) -> Vec<String> {
         Vec::new()

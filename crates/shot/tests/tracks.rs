@@ -1,5 +1,12 @@
 //! The tracks layer in a shot: averages hold, resumed bakes are the same bits, bad input gets a sentence.
 
+#![allow(clippy::print_stdout)] // what is skipped is said aloud
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clip::{Clip, Frame, MemoryFrames};
+use geometry::{Mat3, Vec3};
 use shot::{BakeOptions, Context, Reader, Shot};
 
 fn parse(layer: &str) -> Shot {
@@ -9,7 +16,7 @@ fn parse(layer: &str) -> Shot {
     Reader::default().parse("tracks.toml", &text, "".as_ref()).unwrap_or_else(|error| panic!("{error:?}"))
 }
 
-fn bake(shot: &Shot, folder: &std::path::Path, frames: &str) -> shot::Bake {
+fn bake(shot: &Shot, folder: &Path, frames: &str) -> shot::Bake {
     let options = BakeOptions {
         out: Some(folder.into()),
         frames: Some(frames.parse().unwrap()),
@@ -73,4 +80,115 @@ fn what_cannot_be_tracked_is_said_before_the_bake() {
         let said = mistake(layer);
         assert!(said.contains(words), "{layer}: {said}");
     }
+}
+
+/// A sample's first mesh in other frames, written to a file that a shot can name.
+fn moved(folder: &Path, mesh: clip::Mesh, rate: f64, frames: Vec<Vec<Vec3>>) -> PathBuf {
+    let frame = |points: Vec<Vec3>| Frame {
+        points: vec![points.iter().map(|p| p.as_vec3().to_array()).collect()],
+        pose: Vec::new(),
+    };
+    let frames = Arc::new(MemoryFrames::new(frames.into_iter().map(frame).collect()));
+    let parts = mesh.parts.iter().map(|part| clip::Part { material: None, ..part.clone() }).collect();
+    let mesh = clip::Mesh { skin: None, parts, ..mesh };
+    let clip = Clip::new("moved", rate, vec![mesh], None, frames);
+    let path = folder.join("moved.glb");
+    clip::write(&path, &clip, &clip::WriteOptions::default()).unwrap();
+    path
+}
+
+fn shot_of(file: &Path, layer: &str) -> Shot {
+    let text = format!(
+        "[input]\nfile = {file:?}\n\n[[layer]]\nkind = \"tracks\"\n{layer}\n\n[output]\nfiles = []\nreport = false\n"
+    );
+    Reader::default().parse("moved.toml", &text, "".as_ref()).unwrap_or_else(|error| panic!("{error:?}"))
+}
+
+#[test]
+fn a_guide_that_jumps_carries_the_shell_along_and_the_report_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let sample = samples::box_guide();
+    let rest = sample.meshes[0].rest();
+    let at = |frame: usize| {
+        let shift = if frame < 3 { Vec3::ZERO } else { Vec3::new(40.0, 0.0, 7.0) };
+        rest.iter().map(|p| *p + shift + 0.01 * frame as f64 * Vec3::X).collect()
+    };
+    let file = moved(folder.path(), sample.meshes[0].clone(), 24.0, (0..6).map(at).collect());
+    let bake = bake(&shot_of(&file, "subdivide = 2"), &folder.path().join("out"), "0-5");
+    let size = geometry::Bounds::of(rest.iter().copied()).diagonal() as f32;
+    for index in 0..6 {
+        let guide = at(index);
+        let middle = guide.iter().sum::<Vec3>() / guide.len() as f64;
+        let frame = bake.clip.frame(index).unwrap();
+        let far = |p: &[f32; 3]| (Vec3::from(p.map(f64::from)) - middle).length() as f32;
+        assert!(frame.points[0].iter().all(|p| far(p) < size), "frame {index} is where its guide is");
+        let figures = &bake.layers[0].figures[index];
+        assert!(figures.get("tracking/residual of hard averages").unwrap() < 1e-9);
+    }
+    let said = format!("{:?}", bake.layers[0].warnings);
+    assert!(said.contains("jumps"), "{said}");
+}
+
+#[test]
+fn the_bag_turns_a_captured_backflip() {
+    let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/assets");
+    let root = std::env::var_os("FOLLOWTHROUGH_ASSETS").map_or_else(|| PathBuf::from(beside), PathBuf::from);
+    let Ok(text) = std::fs::read_to_string(root.join("mocap/deepmimic/humanoid3d_backflip.txt")) else {
+        println!("skipped: mocap/deepmimic/humanoid3d_backflip.txt is not there");
+        return;
+    };
+    // frames of [seconds, root x y z, root quaternion w x y z, chest quaternion …]
+    let motion: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let frames: Vec<Vec<f64>> = serde_json::from_value(motion["Frames"].clone()).unwrap();
+    let turn = |q: &[f64]| {
+        let (w, v) = (q[0], Vec3::new(q[1], q[2], q[3]));
+        let by = |p: Vec3| p + 2.0 * v.cross(v.cross(p) + w * p);
+        Mat3::from_cols(by(Vec3::X), by(Vec3::Y), by(Vec3::Z))
+    };
+    let sample = samples::bag();
+    let rest = sample.meshes[0].rest();
+    // the bag is two thirds of a person high; what is above its waist turns with the chest, too
+    let pose = |frame: &Vec<f64>| -> Vec<Vec3> {
+        let hips = 0.4 * Vec3::new(frame[1], frame[2], frame[3]);
+        let (root, chest) = (turn(&frame[4..8]), turn(&frame[8..12]));
+        let waist = 0.3 * Vec3::Y;
+        rest.iter()
+            .map(|p| {
+                let above = ((p.y - 0.25) / 0.2).clamp(0.0, 1.0);
+                let local = *p - waist;
+                hips + root * local.lerp(chest * local, above)
+            })
+            .collect()
+    };
+    let seconds = frames[0][0];
+    let folder = tempfile::tempdir().unwrap();
+    let poses: Vec<Vec<Vec3>> = frames.iter().map(pose).collect();
+    // it is a flip: in some frame the mouth is below the base
+    let upside_down = poses.iter().any(|pose| {
+        let heights =
+            |top: bool| pose.iter().zip(&rest).filter(move |(_, r)| (r.y > 0.3) == top).map(|(p, _)| p.y);
+        heights(true).fold(f64::MIN, f64::max) < heights(false).fold(f64::MIN, f64::max)
+    });
+    assert!(upside_down);
+    let last = poses.len() - 1;
+    let file = moved(folder.path(), sample.meshes[0].clone(), 1.0 / seconds, poses);
+    let layer = "subdivide = 1\nmaterial = \"vinyl\"\nintegrator = \"linearly_implicit\"\nsubsteps = 8";
+    let bake = bake(&shot_of(&file, layer), &folder.path().join("out"), &format!("0-{last}"));
+    for index in 0..=last {
+        let figures = &bake.layers[0].figures[index];
+        let residual = figures.get("tracking/residual of hard averages").unwrap();
+        assert!(residual < 1e-9, "frame {index}: {residual}");
+    }
+    assert_eq!(bake.clip.meshes[0].point_count(), 333);
+}
+
+#[test]
+fn test_functions_can_be_painted_before_the_bake() {
+    let shot = parse("subdivide = 2");
+    let (clip, values) = shot.parts().unwrap().unwrap();
+    assert_eq!((clip.meshes[0].point_count(), values[0].len()), (98, 98));
+    // eight functions have eight numbers, and every corner shows mostly its own
+    let mut corners = values[0][..8].to_vec();
+    corners.sort_by(f32::total_cmp);
+    assert!(corners.windows(2).all(|pair| pair[1] - pair[0] > 0.02), "{corners:?}");
 }

@@ -95,14 +95,21 @@ enum Color {
     Weight,
     /// How far points are from another animation, in millimetres
     Distance,
+    /// Of a shot file: which parts of the mesh follow the animation as one (the test functions of `tracks`), before any bake
+    Tests,
 }
 
 impl Arguments {
     pub(crate) fn run(&self, voice: &Voice) -> Result<(), Trouble> {
-        if self.input.extension().is_some_and(|ending| ending == "toml") {
+        let is_shot = self.input.extension().is_some_and(|ending| ending == "toml");
+        if is_shot && self.color != Some(Color::Tests) {
             return self.tell(&self.of_shot(voice)?, voice);
         }
-        let clip = source::cropped(self.reading.open(&self.input)?, self.frames)?;
+        let (clip, tests) = match is_shot {
+            true => self.parts_of_shot()?,
+            false => (self.reading.open(&self.input)?, Vec::new()),
+        };
+        let clip = source::cropped(clip, self.frames)?;
         let open = |path: &PathBuf| source::cropped(source::open(path)?, self.frames);
         let beside = self.beside.as_ref().map(open).transpose()?;
         let against = self.against.as_ref().map(open).transpose()?;
@@ -124,7 +131,7 @@ impl Arguments {
         };
         let shown = Shown {
             stage: Stage::new(&clips, self.view, look, self.size)?,
-            colors: Colors::new(self, &clip, against.as_ref().or(beside.as_ref()))?,
+            colors: Colors::new(self, &clip, against.as_ref().or(beside.as_ref()), tests)?,
         };
         interrupt::flag();
         let files = self.write(&shown, last, voice)?;
@@ -147,6 +154,14 @@ impl Arguments {
                 size(bytes)
             )),
         }
+    }
+
+    /// The animation on the mesh that a shot would simulate, and what tells its test functions apart.
+    fn parts_of_shot(&self) -> Result<(Clip, Vec<Vec<f32>>), Trouble> {
+        let reader = self.set.iter().fold(Reader::default(), |reader, setting| reader.set(setting));
+        reader.read(&self.input)?.parts()?.ok_or_else(|| {
+            Trouble::usage("the shot has no layer with test functions").with_help("`tracks` has them")
+        })
     }
 
     /// Pictures of what was baked of a shot.
@@ -277,6 +292,7 @@ enum Measure<'a> {
     Strain(StrainMeter),
     Weight(&'a str),
     Distance(&'a Clip),
+    Tests(Vec<Vec<f32>>),
 }
 
 impl<'a> Colors<'a> {
@@ -284,6 +300,7 @@ impl<'a> Colors<'a> {
         arguments: &'a Arguments,
         clip: &'a Clip,
         other: Option<&'a Clip>,
+        tests: Vec<Vec<f32>>,
     ) -> Result<Option<Self>, Trouble> {
         let Some(color) = arguments.color else { return Ok(None) };
         let measure = match (color, &arguments.group, other) {
@@ -297,6 +314,11 @@ impl<'a> Colors<'a> {
                 let words = format!("there is no vertex group `{group}`");
                 return Err(Trouble::usage(words).with_help(shot::suggest(group, known)));
             }
+            (Color::Tests, ..) if tests.is_empty() => {
+                return Err(Trouble::usage("test functions are those of a shot")
+                    .with_help("name a shot file with a `tracks` layer"));
+            }
+            (Color::Tests, ..) => Measure::Tests(tests),
             (Color::Distance, _, Some(other)) => Measure::Distance(other),
             (Color::Distance, _, None) => {
                 return Err(Trouble::usage("distance from what?")
@@ -330,6 +352,9 @@ impl<'a> Colors<'a> {
                 let distances = clip::point_distances(self.clip, frame, other, &there, index)?;
                 Scalars::new("distance", "mm", scaled(distances, 1000.0))
             }
+            Measure::Tests(values) => {
+                Scalars::new("test functions", "", values.clone()).with_map(ColorMap::Wheel)
+            }
         }
         .with_range(low, high))
     }
@@ -337,7 +362,10 @@ impl<'a> Colors<'a> {
     /// The range of what occurs, so that colours mean the same in every frame.
     fn occurring(&self) -> Result<[f32; 2], Trouble> {
         let mut most = 0.0_f32;
-        let count = if let Measure::Weight(_) = self.measure { 1 } else { self.clip.frame_count() };
+        let count = match self.measure {
+            Measure::Weight(_) | Measure::Tests(_) => 1,
+            _ => self.clip.frame_count(),
+        };
         for index in 0..count {
             let frame = self.clip.checked_frame(index)?;
             let values = self.at(index, &frame)?.values;
@@ -347,6 +375,7 @@ impl<'a> Colors<'a> {
         Ok(match self.measure {
             Measure::Strain(_) => [-most, most],
             Measure::Weight(_) => [0.0, most.max(1.0)],
+            Measure::Tests(_) => [0.0, 1.0],
             Measure::Distance(_) => [0.0, most],
         })
     }

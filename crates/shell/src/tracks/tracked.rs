@@ -7,7 +7,7 @@ use dynamics::{
 use geometry::{Bounds, Prolongation, Vec3};
 use linear::Rows;
 
-use super::{Averages, Hold, linear_between};
+use super::{Averages, Bound, Hold, linear_between};
 use crate::{Cloth, Creases, Membrane, Plasticity};
 
 /// What a tracked shell is made of.
@@ -22,6 +22,8 @@ pub struct Setup<'a> {
     pub averages: Option<Averages>,
     /// How hard each constraint is held, over time.
     pub hold: Hold,
+    /// How hard each may pull, if there is a limit.
+    pub bound: Option<Bound>,
     /// From the guide's points to those of the tracked mesh.
     pub correspondence: Prolongation,
     /// Points that follow the guide exactly.
@@ -58,6 +60,7 @@ pub struct Tracked {
     stepper: Stepper,
     averages: Option<Averages>,
     hold: Hold,
+    bound: Option<Bound>,
     correspondence: Prolongation,
     membranes: Vec<([u32; 3], Membrane)>,
     size: f64,
@@ -76,16 +79,18 @@ const MEMBRANES: usize = 0;
 const HINGES: usize = 1;
 /// How often folds are looked at and rest shapes renewed, per second: often enough that no frame rate shows.
 const TICKS_HZ: f64 = 96.0;
+/// How often a step is taken again at most to keep forces below their limits.
+const TRIES: usize = 10;
 
 impl Tracked {
     /// Builds the body and does all symbolic work. The state is the rest shape until [`Tracked::begin`].
     pub fn new(setup: Setup<'_>) -> Result<Self, Error> {
         let Setup { rest, cloth, friction, averages, hold, correspondence, known, gravity, .. } = setup;
-        let Setup { mut stepping, plasticity, reshaping, .. } = setup;
+        let Setup { mut stepping, plasticity, reshaping, bound, .. } = setup;
         // what changes between steps changes at every one of a fixed number
         let mut ticks = None;
         if let (Substeps::Fixed(count), true) =
-            (stepping.substeps, plasticity.is_some() || reshaping.is_some())
+            (stepping.substeps, plasticity.is_some() || reshaping.is_some() || bound.is_some())
         {
             ticks = Some(count.max(1));
             stepping.substeps = Substeps::Fixed(1);
@@ -109,6 +114,7 @@ impl Tracked {
             stepper,
             averages,
             hold,
+            bound,
             correspondence,
             membranes: cloth.membranes,
             size: Bounds::of(rest.iter().copied()).diagonal(),
@@ -164,27 +170,71 @@ impl Tracked {
         mut obstruction: Option<&mut dyn Obstruction>,
         filters: &mut [&mut dyn Filter],
     ) -> Result<Effort, Error> {
-        let changes = self.is_plastic || self.reshaping.is_some();
+        let changes = self.is_plastic || self.reshaping.is_some() || self.bound.is_some();
         let by_the_clock = (seconds * TICKS_HZ).ceil().max(1.0) as usize;
         let ticks = if changes { self.ticks.unwrap_or(by_the_clock) } else { 1 };
         let mut effort = Effort::default();
         for _ in 0..ticks {
             self.renew();
-            let guide = Held { span, hold: &self.hold };
             let against = obstruction.as_mut().map(|o| &mut **o as &mut dyn Obstruction);
-            let (body, state) = (&self.body, &mut self.state);
-            let tick = seconds / ticks as f64;
-            let more = self.stepper.advance_against(body, state, &guide, against, tick, filters)?;
-            effort.steps += more.steps;
-            effort.rejected += more.rejected;
-            effort.iterations += more.iterations;
-            effort.factorizations += more.factorizations;
-            effort.linear_iterations += more.linear_iterations;
+            self.tick(span, seconds / ticks as f64, against, filters, &mut effort)?;
             if self.is_plastic {
                 self.creases.yield_to(&mut self.body, &self.state.positions);
             }
         }
         Ok(effort)
+    }
+
+    /// Advances while elements stay as they are; again where forces exceed their limits. What touches something is not taken
+    /// back: there, limits are met one tick late.
+    fn tick(
+        &mut self,
+        span: &GuideSpan,
+        seconds: f64,
+        mut obstruction: Option<&mut dyn Obstruction>,
+        filters: &mut [&mut dyn Filter],
+        effort: &mut Effort,
+    ) -> Result<(), Error> {
+        let before = self.bound.as_ref().map(|_| self.state.clone());
+        let tries = if obstruction.is_some() || before.is_none() { 1 } else { TRIES };
+        self.bound.iter_mut().for_each(Bound::begin);
+        for left in (0..tries).rev() {
+            let guide = Held { span, hold: &self.hold, bound: self.bound.as_ref() };
+            let against = obstruction.as_mut().map(|o| &mut **o as &mut dyn Obstruction);
+            let (body, state) = (&self.body, &mut self.state);
+            let more = self.stepper.advance_against(body, state, &guide, against, seconds, filters)?;
+            effort.steps += more.steps;
+            effort.rejected += more.rejected;
+            effort.iterations += more.iterations;
+            effort.factorizations += more.factorizations;
+            effort.linear_iterations += more.linear_iterations;
+            let forces = self.forces(span);
+            let again = self.bound.as_mut().is_some_and(|bound| bound.overdrawn(&forces));
+            match &before {
+                Some(before) if again && left > 0 => self.state.clone_from(before),
+                _ => break,
+            }
+        }
+        Ok(())
+    }
+
+    /// How hard each constraint pulls now, in newtons; nothing without limits.
+    fn forces(&self, span: &GuideSpan) -> Vec<f64> {
+        let (Some(averages), Some(bound)) = (&self.averages, &self.bound) else { return Vec::new() };
+        let mut compliance = vec![0.0; averages.len()];
+        self.hold.set(self.state.time, &mut compliance);
+        bound.loosen(&mut compliance);
+        let mut wanted = vec![Vec3::ZERO; averages.len()];
+        let mut speeds = wanted.clone();
+        span.averages.sample(self.state.time, &mut wanted, &mut speeds);
+        let reached = averages.tracked.multiply(&self.state.positions);
+        let pulls = self.stepper.pulls();
+        (0..averages.len())
+            .map(|r| match compliance[r] > 0.0 {
+                true => wanted[r].distance(reached[r]) / compliance[r],
+                false => pulls[r].length(),
+            })
+            .collect()
     }
 
     /// Gives the body the rest shape of the moment.
@@ -219,6 +269,8 @@ impl Tracked {
             true => self.creases.state().flatten().flat_map(f64::to_le_bytes).collect(),
             false => Vec::new(),
         };
+        let slack = self.bound.iter().flat_map(|bound| bound.slack()).flat_map(|e| e.to_le_bytes());
+        let creases: Vec<u8> = creases.into_iter().chain(slack).collect();
         let length = (creases.len() as u64).to_le_bytes();
         [&length[..], &creases, &self.state.to_bytes()].concat()
     }
@@ -230,12 +282,18 @@ impl Tracked {
         let Some((creases, state)) = rest.split_at_checked(length) else { return false };
         let (words, []) = creases.as_chunks::<8>() else { return false };
         let numbers: Vec<f64> = words.iter().map(|word| f64::from_le_bytes(*word)).collect();
-        let (pairs, []) = numbers.as_chunks::<2>() else { return false };
+        let limited = self.bound.as_ref().map_or(0, |bound| bound.slack().len());
+        let Some(creased) = numbers.len().checked_sub(limited) else { return false };
+        let (creases, slack) = numbers.split_at(creased);
+        let (pairs, []) = creases.as_chunks::<2>() else { return false };
         let Some(state) = State::from_bytes(state) else { return false };
         if state.positions.len() != self.rest.len() || pairs.is_empty() == self.is_plastic {
             return false;
         }
         if self.is_plastic && !self.creases.restore(&mut self.body, pairs) {
+            return false;
+        }
+        if !self.bound.as_mut().is_none_or(|bound| bound.restore(slack)) {
             return false;
         }
         self.state = state;
@@ -299,9 +357,14 @@ impl Tracked {
         let Some(averages) = &self.averages else { return 0.0 };
         let gaps = averages.guide.multiply(guide).into_iter();
         let gaps = gaps.zip(averages.tracked.multiply(&self.state.positions)).enumerate();
-        gaps.filter(|(row, _)| self.hold.is_hard(*row, self.state.time))
+        gaps.filter(|(row, _)| self.hold.is_hard(*row, self.state.time) && !self.slips(*row))
             .map(|(_, (want, have))| want.distance(have) / self.size)
             .fold(0.0, f64::max)
+    }
+
+    /// Whether a constraint gives way now, because more force than its limit would be needed to hold it.
+    pub fn slips(&self, row: usize) -> bool {
+        self.bound.as_ref().is_some_and(|bound| bound.slips(row))
     }
 
     /// How far each average is from the guide's, in metres, with its name.
@@ -327,10 +390,11 @@ pub struct GuideSpan {
     averages: Span,
 }
 
-/// A span with the strength of its hold.
+/// A span with the strength of its hold and the limit of its pull.
 struct Held<'a> {
     span: &'a GuideSpan,
     hold: &'a Hold,
+    bound: Option<&'a Bound>,
 }
 
 impl Guide for Held<'_> {
@@ -344,7 +408,13 @@ impl Guide for Held<'_> {
     }
 
     fn rows(&self, time: f64, rows: &mut Rows) {
-        self.hold.set(time, rows.compliance_mut());
+        if let Some(bound) = self.bound {
+            rows.compliance_mut().fill(0.0);
+            self.hold.set(time, rows.compliance_mut());
+            bound.loosen(rows.compliance_mut());
+        } else {
+            self.hold.set(time, rows.compliance_mut());
+        }
     }
 }
 

@@ -50,6 +50,11 @@ pub struct Tracks {
     /// How fast a region of strength ½ is drawn to the animation: the frequency of its swing, in Hz.
     #[schemars(extend("exclusiveMinimum" = 0.0, "maximum" = 1000.0))]
     pub follow_stiffness: f64,
+    /// How hard a region may be pulled, in terms of its own weight. What would take more is not followed: the material bends
+    /// and swings to where it is drawn, but is not stretched. Default: as hard as it takes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("exclusiveMinimum" = 0.0, "maximum" = 1000.0))]
+    pub max_pull: Option<f64>,
     /// Where points follow the animation exactly, to the bit on a mesh that is not cut finer: weight 1 of a selector.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub follow: Option<Selector>,
@@ -135,6 +140,7 @@ impl Default for Tracks {
             then: None,
             loosen: Vec::new(),
             follow_stiffness: 2.0,
+            max_pull: None,
             follow: None,
             relief: Vec::new(),
             gravity: [0.0, -9.81, 0.0],
@@ -153,7 +159,7 @@ impl Settings for Tracks {
     const KIND: &'static str = "tracks";
     const SUMMARY: &'static str =
         "a thin shell follows the animation on average, with wrinkles and folds of its own";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
 }
 
 impl Layer for Tracks {
@@ -196,7 +202,7 @@ impl Layer for Tracks {
             remarks.push(Remark { path: "tracked".into(), message, help });
         }
         if remarks.is_empty()
-            && let Err(failure) = self.parts(input)
+            && let Err(failure) = self.pieces(input)
         {
             let message = failure.to_string();
             let path = if self.tracked.is_some() { "tracked" } else { "tests" };
@@ -232,6 +238,10 @@ impl Layer for Tracks {
         }
         let (mesh, prolongation) = self.tracked_mesh(input)?;
         Ok(Some(Reshape { mesh, prolongation }))
+    }
+
+    fn parts(&self, input: &Target) -> Result<Option<Vec<f32>>, Failure> {
+        Ok(Some(self.pieces(input)?.painted()))
     }
 
     fn prepare(&self, input: &Target) -> Result<Box<dyn Simulation>, Failure> {

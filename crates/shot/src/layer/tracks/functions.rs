@@ -93,7 +93,7 @@ impl Tests {
 }
 
 /// Guide, tracked mesh, the way between them, and the constraints.
-pub(super) struct Parts {
+pub(super) struct Pieces {
     pub(super) mesh: Mesh,
     pub(super) rest: Vec<Vec3>,
     pub(super) triangles: Vec<[u32; 3]>,
@@ -106,7 +106,7 @@ pub(super) struct Parts {
 
 impl Tracks {
     /// Everything but the physics. All that can be wrong with correspondence and test functions is found here.
-    pub(super) fn parts(&self, input: &Target) -> Result<Parts, Failure> {
+    pub(super) fn pieces(&self, input: &Target) -> Result<Pieces, Failure> {
         let guide = input.mesh();
         let (mesh, correspondence) = self.tracked_mesh(input)?;
         let (rest, triangles) = (mesh.rest(), mesh.point_triangles());
@@ -144,7 +144,26 @@ impl Tracks {
         };
         let first = make(&self.tests)?;
         let second = self.then.as_ref().map(|then| make(&then.tests)).transpose()?;
-        Ok(Parts { rest, triangles, correspondence, known, first, second, mesh })
+        Ok(Pieces { rest, triangles, correspondence, known, first, second, mesh })
+    }
+}
+
+impl Pieces {
+    /// A number for each tracked point that tells test functions apart: each has its own, and where several meet, points are in
+    /// between.
+    pub(super) fn painted(&self) -> Vec<f32> {
+        let mut sums = vec![[0.0_f64; 2]; self.rest.len()];
+        for r in 0..self.first.len() {
+            // steps of the golden section: whatever the order, neighbours are far from each other
+            let number = (0.618_033_988_75 * r as f64).fract();
+            let size = self.first.tracked.row(r).map(|(_, w)| w.abs()).fold(f64::MIN_POSITIVE, f64::max);
+            for (point, weight) in self.first.tracked.row(r) {
+                let share = weight.max(0.0) / size;
+                let [sum, all] = &mut sums[point as usize];
+                (*sum, *all) = (*sum + share * number, *all + share);
+            }
+        }
+        sums.iter().map(|[sum, all]| if *all > 1e-6 { (sum / all) as f32 } else { f32::NAN }).collect()
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use contact::Attachment;
 use dynamics::Obstruction;
 use geometry::{Bounds, Mat3, Vec2, Vec3};
-use shell::tracks::{Averages, Hold, Reshaping, Setup, Tracked};
+use shell::tracks::{Averages, Bound, Hold, Reshaping, Setup, Tracked};
 use shell::{Bending, Cloth, ClothBuilder, Material, Plasticity, Strain, Uvs, WindField};
 
 use super::Tracks;
@@ -21,6 +21,9 @@ pub(super) struct Following {
     jump: f64,
     size: f64,
     same_mesh: bool,
+    is_bounded: bool,
+    /// How many averages slipped in the frame before.
+    slipping: usize,
     warnings: Vec<String>,
     notes: Vec<(String, String)>,
 }
@@ -44,7 +47,7 @@ impl Recipe {
 
 impl Following {
     pub(super) fn new(settings: &Tracks, input: &Target) -> Result<Self, Failure> {
-        let parts = settings.parts(input)?;
+        let parts = settings.pieces(input)?;
         let material = settings.fabric.of(&settings.material).map_err(Failure::new)?;
         let recipe = Recipe {
             uvs: corner_uvs(&parts.mesh),
@@ -62,6 +65,7 @@ impl Following {
             None => parts.first,
         };
         let hold = hold(settings, input, &averages, first, &cloth.masses)?;
+        let bound = settings.max_pull.map(|pull| Bound::new(pull, &averages.tracked, &cloth.masses));
         let mut warnings = Vec::new();
         if !cloth.report.degenerate_triangles.is_empty() {
             let count = cloth.report.degenerate_triangles.len();
@@ -93,6 +97,7 @@ impl Following {
             friction: material.damping_time(),
             averages: Some(averages),
             hold,
+            bound,
             correspondence: parts.correspondence,
             known,
             gravity: Vec3::from(settings.gravity),
@@ -119,6 +124,8 @@ impl Following {
             jump: settings.jump,
             size,
             same_mesh: settings.is_same_mesh(),
+            is_bounded: settings.max_pull.is_some(),
+            slipping: 0,
             warnings,
             notes,
         })
@@ -210,8 +217,26 @@ impl Simulation for Following {
         result.figures.add("energy/kinetic", "J", kinetic);
         result.figures.add("energy/elastic", "J", elastic);
         result.figures.add("tracking/residual of hard averages", "of size", self.tracked.residual(&guide));
-        let farthest = self.tracked.gaps(&guide).into_iter().map(|(_, gap)| gap).fold(0.0, f64::max);
+        let gaps = self.tracked.gaps(&guide);
+        let farthest = gaps.iter().map(|(_, gap)| *gap).fold(0.0, f64::max);
         result.figures.add("tracking/farthest average", "m", farthest);
+        if self.is_bounded {
+            let slipping: Vec<&(&str, f64)> = gaps
+                .iter()
+                .enumerate()
+                .filter(|(row, _)| self.tracked.slips(*row))
+                .map(|(_, gap)| gap)
+                .collect();
+            result.figures.add("tracking/averages that slip", "", slipping.len() as f64);
+            let worst = slipping.iter().max_by(|a, b| a.1.total_cmp(&b.1));
+            if let (Some((name, gap)), 0) = (worst, self.slipping) {
+                let count = slipping.len();
+                result.warnings.push(format!(
+                    "from here on the animation is not reached everywhere: `max_pull` lets {count} averages slip, `{name}` by {gap:.3} m"
+                ));
+            }
+            self.slipping = slipping.len();
+        }
         let strain = Strain::measure(self.tracked.membranes(), &self.tracked.state.positions);
         result.figures.add("strain/max stretch", "%", 100.0 * strain.max_stretch);
         result.figures.add("strain/mean", "%", 100.0 * strain.mean);
