@@ -1,5 +1,7 @@
 //! A cape on a walking man: a rigged character made by others, whose arms and legs cross themselves as such rigs do.
 
+#![allow(clippy::print_stdout)] // what is skipped is said aloud
+
 use std::path::PathBuf;
 use std::sync::Arc;
 
