@@ -31,6 +31,8 @@ struct Run {
     steps: f64,
     iterations: f64,
     factorizations: f64,
+    /// Share of the last frame's time that went into forces and matrices.
+    assembly: f64,
     /// Centre of mass and the two free corners at each sampled instant.
     track: Vec<[Vec3; 3]>,
 }
@@ -55,8 +57,8 @@ pub(crate) fn run(options: &[String]) -> ExitCode {
     }
 
     println!(
-        "{:<24} {:>9} {:>9} {:>6} {:>7} {:>7}",
-        "run", "ms/frame", "stretch", "steps", "Newton", "factor"
+        "{:<24} {:>9} {:>9} {:>6} {:>7} {:>7} {:>9}",
+        "run", "ms/frame", "stretch", "steps", "Newton", "factor", "assembly"
     );
     let mut runs = Vec::new();
     for &cells in &resolutions {
@@ -103,6 +105,7 @@ pub(crate) fn run(options: &[String]) -> ExitCode {
         "bench": "s1-cloth",
         "ms_per_frame": by_resolution(&|run| run.ms_per_frame),
         "max_stretch": by_resolution(&|run| run.max_stretch),
+        "assembly_share": by_resolution(&|run| run.assembly),
         "centre_spread": centre_spread,
         "corner_spread": corner_spread,
         "threads": rayon::current_num_threads(),
@@ -125,13 +128,18 @@ fn simulate(name: String, cells: usize, frame_rate: f64, substeps: Option<usize>
         steps: 0.0,
         iterations: 0.0,
         factorizations: 0.0,
+        assembly: 0.0,
         track: Vec::new(),
     };
     let mut seconds = 0.0;
     for frame in 1..=frames {
         let start = Instant::now();
         let effort = sheet.advance(1.0 / frame_rate);
-        seconds += start.elapsed().as_secs_f64();
+        let of_frame = start.elapsed().as_secs_f64();
+        seconds += of_frame;
+        if frame == frames {
+            run.assembly = 1e-3 * sheet.assembly(&effort) / of_frame;
+        }
         run.steps += effort.steps as f64 / frames as f64;
         run.iterations += effort.iterations as f64 / frames as f64;
         run.factorizations += effort.factorizations as f64 / frames as f64;
@@ -142,13 +150,14 @@ fn simulate(name: String, cells: usize, frame_rate: f64, substeps: Option<usize>
     }
     run.ms_per_frame = 1e3 * seconds / frames as f64;
     println!(
-        "{:<24} {:>9.1} {:>8.2}% {:>6.1} {:>7.1} {:>7.1}",
+        "{:<24} {:>9.1} {:>8.2}% {:>6.1} {:>7.1} {:>7.1} {:>8.0}%",
         run.name,
         run.ms_per_frame,
         100.0 * run.max_stretch,
         run.steps,
         run.iterations,
-        run.factorizations
+        run.factorizations,
+        100.0 * run.assembly
     );
     run
 }

@@ -1,8 +1,11 @@
 //! The sheet itself: the same fabric at every resolution.
 
-use dynamics::{Body, Effort, Elements, Settings, State, Stepper, Still, Substeps};
+use std::time::Instant;
+
+use dynamics::{Body, Effort, Elements, Energy, Moment, Past, Settings, State, Stepper, Still, Substeps};
 use geometry::Vec3;
-use shell::{ClothBuilder, Material};
+use linear::Matrix;
+use shell::{ClothBuilder, Hinge, Material, Membrane};
 
 /// Side length, in metres.
 pub(crate) const SIZE: f64 = 2.0;
@@ -35,6 +38,9 @@ pub(crate) struct Sheet {
     state: State,
     guide: Still,
     masses: Vec<f64>,
+    /// The body's own, to time their assembly.
+    membranes: Elements<Membrane, 3>,
+    hinges: Elements<Hinge, 4>,
 }
 
 impl Sheet {
@@ -57,23 +63,50 @@ impl Sheet {
         let mut known = vec![false; points.len()];
         (known[0], known[cells]) = (true, true);
         let friction = material.damping_time();
+        let mut membranes = Elements::new(cloth.membranes).damped(friction);
+        let mut hinges = Elements::new(cloth.hinges).damped(friction);
         let body = Body::builder(cloth.masses.clone())
-            .energy(Elements::new(cloth.membranes).damped(friction))
-            .energy(Elements::new(cloth.hinges).damped(friction))
+            .energy(membranes.clone())
+            .energy(hinges.clone())
             .known(known)
             .gravity(Vec3::new(0.0, -9.81, 0.0))
             .build()
             .expect("a sound body");
+        membranes.bind(body.pattern());
+        hinges.bind(body.pattern());
         let substeps = substeps.map_or(Substeps::Automatic, Substeps::Fixed);
         let settings = Settings { substeps, ..Settings::default() };
         let stepper = Stepper::new(&body, &points, settings).expect("a system that can be factorised");
         let guide = Still::new(points.clone());
-        Self { cells, body, stepper, state: State::at_rest(points), guide, masses: cloth.masses }
+        let (state, masses) = (State::at_rest(points), cloth.masses);
+        Self { cells, body, stepper, state, guide, masses, membranes, hinges }
     }
 
     pub(crate) fn advance(&mut self, seconds: f64) -> Effort {
         let Self { body, stepper, state, guide, .. } = self;
         stepper.advance(body, state, guide, seconds, &mut []).expect("the sheet falls")
+    }
+
+    /// Milliseconds of what an advance that took `effort` did to the elements, from medians where the sheet is now: friction,
+    /// forces and matrix in every Newton iteration, forces again in every correction.
+    pub(crate) fn assembly(&self, effort: &Effort) -> f64 {
+        let x = &self.state.positions;
+        let moment = Moment { time: self.state.time, guide_positions: x, guide_velocities: x };
+        let past = Past { implicit: 0.3 / 24.0, positions: [(1.0, x), (0.0, x)] };
+        let mut matrix = Matrix::new(self.body.pattern().clone());
+        let mut gradient = vec![Vec3::ZERO; x.len()];
+        let energies: [&dyn Energy; 2] = [&self.membranes, &self.hinges];
+        let mut forces = || energies.iter().for_each(|e| e.add_gradient(&moment, x, &mut gradient));
+        let of_forces = median_ms(&mut forces);
+        let mut of_matrix = || {
+            matrix.set_zero();
+            for energy in energies {
+                let damped = energy.over(&past);
+                damped.as_deref().unwrap_or(energy).add_hessian(&moment, x, x, &mut matrix);
+            }
+        };
+        let of_matrix = median_ms(&mut of_matrix);
+        effort.iterations as f64 * (of_forces + of_matrix) + effort.linear_iterations as f64 * of_forces
     }
 
     /// Centre of mass, and the two corners that are free.
@@ -99,4 +132,16 @@ impl Sheet {
             .flatten()
             .fold(0.0, f64::max)
     }
+}
+
+fn median_ms(act: &mut dyn FnMut()) -> f64 {
+    let mut times: Vec<f64> = (0..9)
+        .map(|_| {
+            let start = Instant::now();
+            act();
+            1e3 * start.elapsed().as_secs_f64()
+        })
+        .collect();
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
 }
