@@ -19,6 +19,14 @@ pub fn check(path: impl AsRef<Path>, reader: &Reader) -> Result<Vec<Mistake>, Er
     }
 }
 
+/// An animation and a number for every point of its meshes; of a mesh without any, there is nothing to tell.
+pub struct Parts {
+    /// What moves.
+    pub clip: Clip,
+    /// By mesh and point.
+    pub values: Vec<Vec<f32>>,
+}
+
 impl Shot {
     /// Everything about this shot that does not fit its input. Opens the input.
     pub fn check(&self) -> Vec<Mistake> {
@@ -51,9 +59,8 @@ impl Shot {
     }
 
     /// What its layers treat as one, to be painted: the animation on the mesh of the first layer that has such parts (the test
-    /// functions of `tracks`), and for each of its meshes a number per point; none where there is nothing to tell. Nothing is
-    /// baked.
-    pub fn parts(&self) -> Result<Option<(Clip, Vec<Vec<f32>>)>, Error> {
+    /// functions of `tracks`), and what tells them apart. Nothing is baked.
+    pub fn parts(&self) -> Result<Option<Parts>, Error> {
         let mut clip = self.open_checked().map_err(|mistakes| Error::Mistakes(Mistakes(mistakes)))?;
         for entry in self.layers.iter().filter(|entry| entry.is_active()) {
             let Ok(target) = entry.target(&clip, &self.folder) else { continue };
@@ -62,7 +69,7 @@ impl Shot {
             if let Some(parts) = parts {
                 let mut values = vec![Vec::new(); clip.meshes.len()];
                 values[target.mesh] = parts;
-                return Ok(Some((clip, values)));
+                return Ok(Some(Parts { clip, values }));
             }
         }
         Ok(None)

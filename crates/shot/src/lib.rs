@@ -60,7 +60,7 @@ mod shot;
 mod store;
 
 pub use bake::{Bake, BakeOptions, LayerBake};
-pub use check::check;
+pub use check::{Parts, check};
 pub use dial::Dial;
 pub use error::Error;
 pub use film::{Artwork, ColorStop, Colors, Darkroom, Palette, Pass, RingLook, SmearLook, VolumeView};

@@ -185,7 +185,7 @@ fn the_bag_turns_a_captured_backflip() {
 #[test]
 fn test_functions_can_be_painted_before_the_bake() {
     let shot = parse("subdivide = 2");
-    let (clip, values) = shot.parts().unwrap().unwrap();
+    let shot::Parts { clip, values } = shot.parts().unwrap().unwrap();
     assert_eq!((clip.meshes[0].point_count(), values[0].len()), (98, 98));
     // eight functions have eight numbers, and every corner shows mostly its own
     let mut corners = values[0][..8].to_vec();

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use clip::{Clip, Frame, StrainMeter};
 use render::{ColorMap, Film, Look, Picture, Scalars, Shading, Stage, View};
 use serde_json::json;
-use shot::{BakeOptions, Context, Darkroom, FrameRange, Reader};
+use shot::{BakeOptions, Context, Darkroom, FrameRange, Parts, Reader};
 
 use crate::interrupt;
 use crate::source::{self, Reading};
@@ -105,9 +105,9 @@ impl Arguments {
         if is_shot && self.color != Some(Color::Tests) {
             return self.tell(&self.of_shot(voice)?, voice);
         }
-        let (clip, tests) = match is_shot {
+        let Parts { clip, values: tests } = match is_shot {
             true => self.parts_of_shot()?,
-            false => (self.reading.open(&self.input)?, Vec::new()),
+            false => Parts { clip: self.reading.open(&self.input)?, values: Vec::new() },
         };
         let clip = source::cropped(clip, self.frames)?;
         let open = |path: &PathBuf| source::cropped(source::open(path)?, self.frames);
@@ -157,7 +157,7 @@ impl Arguments {
     }
 
     /// The animation on the mesh that a shot would simulate, and what tells its test functions apart.
-    fn parts_of_shot(&self) -> Result<(Clip, Vec<Vec<f32>>), Trouble> {
+    fn parts_of_shot(&self) -> Result<Parts, Trouble> {
         let reader = self.set.iter().fold(Reader::default(), |reader, setting| reader.set(setting));
         reader.read(&self.input)?.parts()?.ok_or_else(|| {
             Trouble::usage("the shot has no layer with test functions").with_help("`tracks` has them")
