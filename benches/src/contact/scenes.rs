@@ -166,7 +166,7 @@ fn bullet(size: usize, frames: usize) -> Result<Scene> {
     let points: Vec<Vec3> = flat.iter().map(|p| Vec3::new(p.x, -p.z, p.y)).collect();
     let top = points.iter().map(|p| p.y).fold(f64::MIN, f64::max);
     let pinned = (0..points.len()).filter(|&p| points[p].y > top - 1e-3).collect();
-    let motion: Motion = Box::new(|time, _, p| p + Vec3::new(0.1, -0.1, 100.0 * (time - 0.2)));
+    let motion: Motion = Box::new(|time, _, p| p + Vec3::new(0.1, -0.1, (100.0 * (time - 0.2)).min(0.6)));
     let obstacles = vec![(ball(0.12)?, motion)];
     Ok(Scene { pinned, obstacles, ..Scene::of("bullet", frames, points, triangles) })
 }

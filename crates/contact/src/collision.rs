@@ -33,7 +33,7 @@ const ROUNDING: f64 = 4e-7;
 const TELEPORT: (f64, f64) = (4.0, 150.0);
 /// What obstacles may go in a step, as a share of their size, or in edges of the simulated surface where that is more: further,
 /// and cloth cannot be seen to flee.
-const STRIDE: (f64, f64) = (0.08, 1.0);
+const STRIDE: (f64, f64) = (0.25, 1.0);
 /// How fast crossed surfaces are drawn apart, in m/s.
 const UNTANGLING: f64 = 0.5;
 
@@ -555,41 +555,48 @@ impl Obstruction for Collision {
         self.stage = Some(scene);
     }
 
+    fn hold(&mut self) {
+        self.targets.copy_from_slice(&self.now.places);
+    }
+
     fn restrain(&mut self, x: &[Vec3], delta: &mut [Vec3]) -> Result<Restraint, dynamics::Error> {
         let here = self.all(x, &self.now.places);
-        let mut way = self.way();
-        let mut fractions = vec![1.0; delta.len() + way.len()];
-        // The list is right for points that go the same fraction of their ways. Where some are held back by much, others may meet
-        // them that would have moved along: these are looked for on the ways that are left, each point at its own pace.
+        let wanted: Vec<Vec3> = delta.iter().copied().chain(self.way()).collect();
+        let mut ways = wanted.clone();
+        // The list is right for points that go the same fraction of their ways, give or take some slack. Where some are held back by
+        // more, others may meet them that would have moved along: these are looked for on the ways that are left, each point at its
+        // own pace.
         for pace in [Pace::Common, Pace::Own] {
-            let there = self.after(&here, delta, &way);
+            let there = self.after(&here, &ways[..delta.len()], &ways[delta.len()..]);
             match pace {
                 Pace::Common => self.cover(&here, &there),
                 Pace::Own if self.watch.holds(&there) => break,
                 Pace::Own => self.renew(&here, &there, pace),
             }
             .map_err(boxed)?;
-            let floor = Self::floor(&here);
-            let step = Step { start: &here, attachment: &self.attachment, delta, way: &way, floor };
-            let found = step.fractions(&self.watch.list);
-            for (shift, fraction) in delta.iter_mut().chain(&mut way).zip(&found) {
-                if *fraction < 1.0 {
-                    *shift *= *fraction;
-                }
-            }
-            fractions.iter_mut().zip(&found).for_each(|(all, fraction)| *all *= fraction);
+            let step = Step {
+                start: &here,
+                attachment: &self.attachment,
+                ways,
+                known: self.stage.as_ref().map_or(&[], |scene| &scene.known),
+                body_points: delta.len(),
+                floor: Self::floor(&here),
+            };
+            ways = step.restrained(&self.watch.list, pace == Pace::Own);
         }
-        let (of_body, of_obstacles) = fractions.split_at(delta.len());
-        let mut restraint =
-            Restraint { shortened: of_body.iter().filter(|f| **f < 1.0).count(), ..Restraint::default() };
-        for (i, &fraction) in of_obstacles.iter().enumerate() {
-            if fraction < 1.0 {
-                self.now.places[i] += way[i];
-                restraint.lag = restraint.lag.max(self.now.places[i].distance(self.targets[i]));
-            } else {
+        let is_changed = |(i, d): &(usize, &Vec3)| ways[*i] != **d;
+        let shortened = delta.iter().enumerate().filter(is_changed).count();
+        let mut restraint = Restraint { shortened, ..Restraint::default() };
+        let of_obstacles = delta.len()..;
+        for (i, (way, wanted)) in ways[of_obstacles.clone()].iter().zip(&wanted[of_obstacles]).enumerate() {
+            if way == wanted {
                 self.now.places[i] = self.targets[i];
+            } else {
+                self.now.places[i] += *way;
+                restraint.lag = restraint.lag.max(self.now.places[i].distance(self.targets[i]));
             }
         }
+        delta.copy_from_slice(&ways[..delta.len()]);
         Ok(restraint)
     }
 

@@ -51,6 +51,9 @@ pub trait Obstruction: Send {
     /// iteration pushes already where it will be.
     fn add_to(&mut self, x: &[Vec3], force: &mut [Vec3], matrix: &mut Matrix);
 
+    /// What moves by itself stays where it is for the rest of the stage.
+    fn hold(&mut self);
+
     /// Shortens the step `delta` from `x`, point by point, so that nothing crosses on the straight way, and takes what moves
     /// by itself along.
     fn restrain(&mut self, x: &[Vec3], delta: &mut [Vec3]) -> Result<Restraint, Error>;
@@ -185,7 +188,7 @@ impl Workspace {
         let mut restraint = self.take(body, obstruction, guide, x)?;
         let mut previous = start.to_vec();
         let mut solved = Solved::default();
-        let (mut careful, mut earlier) = (false, f64::INFINITY);
+        let (mut careful, mut earlier, mut lag) = (false, f64::INFINITY, 0.0);
         let iterations = newton.iterations.min(ITERATIONS);
         let tolerance = COARSER * newton.tolerance;
         while solved.iterations < iterations {
@@ -228,11 +231,16 @@ impl Workspace {
             // Cloth that is pinched can be thrown far by a step that follows its linear model: no step that grows is followed by
             // another without looking.
             let grows = solved.iterations > 1 && solved.residual > before;
-            careful |= grows || (solved.iterations >= 4 && solved.residual > 0.8 * earlier);
+            if !careful && (grows || (solved.iterations >= 4 && solved.residual > 0.8 * earlier)) {
+                careful = true;
+                // half a step of the cloth beside a whole one of what pushes it would not be certified
+                lag = restraint.lag;
+                obstruction.hold();
+            }
             earlier = before;
         }
         obstruction.end(x);
-        Ok((solved, restraint.lag))
+        Ok((solved, restraint.lag.max(lag)))
     }
 
     /// delta ← the Newton step with the obstruction's part.
@@ -277,7 +285,7 @@ impl Workspace {
     }
 
     /// Takes as much of `delta` as is free and goes downhill in Φ, the obstruction's potential included. Known points are where they
-    /// should be; what moves by itself goes first, and Φ is compared with it in its new place.
+    /// should be, and what moves by itself is held.
     fn take_downhill(
         &mut self,
         body: &Body,

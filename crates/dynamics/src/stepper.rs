@@ -89,8 +89,20 @@ pub struct Stepper {
     averages: Vec<Vec3>,
 }
 
-/// No step is made shorter than this share of a frame for the sake of what is in the way.
-const SHORTEST_FOR_OTHERS: f64 = 1.0 / 64.0;
+/// No step is made shorter than this share of a frame for the sake of what is in the way. Only something as fast as a bullet asks
+/// for so short ones.
+const SHORTEST_FOR_OTHERS: f64 = 1.0 / 1024.0;
+/// Steps longer than this share of a frame are tried again, shorter, when what is in the way could not get to its place.
+const LONG: f64 = 0.4;
+/// A stage in contact that ran out of iterations is thrown away if its last Newton step was this many times longer than it may be
+/// at the end.
+const UNFINISHED: f64 = 20.0;
+/// Not so where steps are this short already, unless because something comes this fast.
+const SHORT: f64 = 0.1;
+const FAST: f64 = 0.1;
+/// Iterations of a stage in contact after which the next step may be longer, and by how much.
+const EASY: usize = 5;
+const GROWTH: f64 = 1.25;
 
 /// A frame cut in more pieces than this is lost.
 const SMALLEST_FRACTION: f64 = 1.0 / 4096.0;
@@ -155,7 +167,6 @@ impl Stepper {
             Substeps::Automatic if state.step > 0.0 => (state.step / seconds).min(1.0),
             Substeps::Automatic => 1.0,
         };
-        let mut hurried = false;
         while done < 1.0 {
             // equal pieces of what is left, so that no sliver remains at the end
             let pieces = ((1.0 - done) / fraction - 1e-6).ceil().max(1.0);
@@ -174,8 +185,7 @@ impl Stepper {
             };
             let worst = attempt.error / (self.settings.tolerance * self.size);
             let too_inexact = self.settings.substeps == Substeps::Automatic && worst > 1.0;
-            let impatient = attempt.shorter < 1.0;
-            hurried |= impatient;
+            let impatient = attempt.pace < 1.0;
             if !attempt.solved.converged || impatient || (too_inexact && piece > SMALLEST_FRACTION) {
                 if piece < SMALLEST_FRACTION {
                     let Solved { iterations, residual, .. } = attempt.solved;
@@ -191,7 +201,7 @@ impl Stepper {
                 self.effort.rejected += 1;
                 // Newton's failure says nothing about how much shorter; the error estimate (third order) does.
                 let shrink = if impatient {
-                    attempt.shorter
+                    attempt.pace
                 } else if attempt.solved.converged {
                     (0.9 * worst.cbrt().recip()).clamp(0.2, 0.7)
                 } else {
@@ -226,10 +236,10 @@ impl Stepper {
             self.effort.steps += 1;
             done = end;
             if self.settings.substeps == Substeps::Automatic {
-                // what was too fast a moment ago still is
-                let most = if hurried { 1.0 } else { 2.0 };
-                let grow = (0.9 * worst.max(1e-9).cbrt().recip()).clamp(0.3, most);
-                fraction = (piece * grow).min(1.0);
+                let grow = (0.9 * worst.max(1e-9).cbrt().recip()).clamp(0.3, attempt.pace);
+                // without an estimate steps grow little by little, also where rounding to equal pieces hides it
+                let basis = if attempt.error > 0.0 { piece } else { piece.max(fraction) };
+                fraction = (basis * grow).min(1.0);
                 state.step = fraction * seconds;
             }
         }
@@ -282,12 +292,13 @@ impl Stepper {
         let haste = obstruction.haste(h).min(parts);
         if haste > 1.2 {
             let solved = Solved { converged: true, ..Solved::default() };
-            return Ok(Attempt { solved, error: 0.0, shorter: haste.recip() });
+            return Ok(Attempt { solved, error: 0.0, pace: haste.recip() });
         }
         let stages = if self.settings.integrator == Integrator::TrBdf2 { 2 } else { 1 };
         let implicit = h / f64::from(stages);
         let mut total = Solved { converged: true, ..Solved::default() };
         let mut lag: f64 = 0.0;
+        let mut most = 0; // iterations of a stage
         for k in 1..=stages {
             let time = end - f64::from(stages - k) * implicit;
             let (base, drift) = (state.positions.clone(), state.velocities.clone());
@@ -318,6 +329,11 @@ impl Stepper {
             total.iterations += solved.iterations;
             total.residual = solved.residual;
             total.converged &= solved.residual.is_finite();
+            most = most.max(solved.iterations);
+            let is_fast = haste > FAST || parts > SHORT / SHORTEST_FOR_OTHERS;
+            if solved.residual > UNFINISHED * newton.tolerance && parts > 2.0 && is_fast {
+                return Ok(Attempt { solved: total, error: 0.0, pace: 0.5 });
+            }
             lag = lag.max(behind);
             for i in 0..x.len() {
                 let on_guide = body.known()[i] && x[i] == self.guide_positions[i];
@@ -328,10 +344,15 @@ impl Stepper {
                 state.velocities.iter().zip(&drift).map(|(v, w)| (*v - *w) / implicit).collect();
             state.positions = x;
         }
-        // once is worth trying
-        let is_long = parts > 0.4 / SHORTEST_FOR_OTHERS;
-        let shorter = if is_long && lag > self.newton().tolerance { 0.5 } else { 1.0 };
-        Ok(Attempt { solved: total, error: 0.0, shorter })
+        let is_long = parts > LONG / SHORTEST_FOR_OTHERS;
+        let pace = if is_long && lag > self.newton().tolerance {
+            0.5
+        } else if most <= EASY {
+            GROWTH
+        } else {
+            1.0
+        };
+        Ok(Attempt { solved: total, error: 0.0, pace })
     }
 
     fn newton(&self) -> Newton {
@@ -390,8 +411,9 @@ struct Attempt {
     solved: Solved,
     /// Estimated error in metres, root mean square.
     error: f64,
-    /// How much shorter a step may do better, because of something that moves by itself and is in the way.
-    shorter: f64,
+    /// Below 1: the step is to be taken again, so much shorter, because of what is in the way. Otherwise: how much longer the next
+    /// may be at most.
+    pace: f64,
 }
 
 /// Filters move points without looking: they get as far as is free, with the velocity that the filter wanted.

@@ -46,7 +46,9 @@ fn assert_held(frames: &[FrameResult], what: &str) {
         }
     }
     let points = &frames[frames.len() - 1].frame.points[0];
-    let nearest = points.iter().map(|p| p.iter().map(|x| x * x).sum::<f32>().sqrt()).fold(f32::MAX, f32::min);
+    // below its middle there may be nothing
+    let above = points.iter().filter(|p| p[1] > 0.0);
+    let nearest = above.map(|p| p.iter().map(|x| x * x).sum::<f32>().sqrt()).fold(f32::MAX, f32::min);
     assert!(nearest > 0.14, "{what}: {nearest}");
     assert!(points[0][1] < 0.1, "{what}: the corner fell to {}", points[0][1]);
 }

@@ -58,7 +58,7 @@ impl Stepper {
         let solved = self.solve(body, guide, &question, &mut x)?;
         self.finish(body, state, &base, h, x);
         state.accelerations.clear();
-        Ok(Attempt { solved, error: 0.0, shorter: 1.0 })
+        Ok(Attempt { solved, error: 0.0, pace: 2.0 })
     }
 
     /// The trapezoidal rule over γh, then BDF2 over the whole step, with the same implicit time s = γh/2:
@@ -103,7 +103,7 @@ impl Stepper {
         };
         let first = self.solve(body, guide, &question, &mut x1)?;
         if !first.converged {
-            return Ok(Attempt { solved: first, error: f64::INFINITY, shorter: 1.0 });
+            return Ok(Attempt { solved: first, error: f64::INFINITY, pace: 2.0 });
         }
         let mut v1: Vec<Vec3> = x1.iter().zip(&base).map(|(x, p)| (*x - *p) / s).collect();
         self.impose_velocities(body, &mut v1);
@@ -129,7 +129,7 @@ impl Stepper {
         solved.iterations += first.iterations;
         self.finish(body, state, &base, s, x2);
         if !solved.converged {
-            return Ok(Attempt { solved, error: f64::INFINITY, shorter: 1.0 });
+            return Ok(Attempt { solved, error: f64::INFINITY, pace: 2.0 });
         }
         state.accelerations = state.velocities.iter().zip(&drift).map(|(v, w)| (*v - *w) / s).collect();
 
@@ -146,7 +146,7 @@ impl Stepper {
             self.work.smooth(body, &self.rows, s, &mut estimate)?;
             error = root_mean_square(estimate.into_iter());
         }
-        Ok(Attempt { solved, error, shorter: 1.0 })
+        Ok(Attempt { solved, error, pace: 2.0 })
     }
 
     /// f/M at the state; zero at known points.
