@@ -160,7 +160,7 @@ fn wrung(size: usize, frames: usize) -> Result<Scene> {
     Ok(Scene { pinned, guide, ..Scene::of("wrung", frames, points, triangles) })
 }
 
-/// A curtain, and a ball at 100 m/s: four metres a frame.
+/// A curtain, and a ball at 100 m/s, four metres a frame, that stops 60 cm behind it.
 fn bullet(size: usize, frames: usize) -> Result<Scene> {
     let (flat, triangles) = sheet([size, size], [1.0, 1.0], Vec3::ZERO);
     let points: Vec<Vec3> = flat.iter().map(|p| Vec3::new(p.x, -p.z, p.y)).collect();
