@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use serde_json::Value;
+
 /// How often a download is tried again.
 const ATTEMPTS: usize = 3;
 
@@ -41,6 +43,19 @@ pub(crate) fn python_with(package: &str, module: &str) -> Result<PathBuf, String
         }
     }
     Err(format!("pip install {package}: {reason}"))
+}
+
+/// Runs a Python script of this folder with a package from PyPI: the lines of JSON that it prints, or the reason why not.
+pub(crate) fn measured(
+    package: &str,
+    module: &str,
+    name: &str,
+    arguments: impl IntoIterator<Item = String>,
+) -> Result<Vec<Value>, String> {
+    let python = python_with(package, module)?;
+    let printed = run(Command::new(python).arg(script(name)).args(arguments))?;
+    // Some greet before they work: only lines of JSON count.
+    Ok(printed.lines().filter_map(|line| serde_json::from_str(line).ok()).collect())
 }
 
 /// Runs a command to its end; its output, or the last line of what it complained.

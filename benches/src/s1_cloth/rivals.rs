@@ -1,7 +1,5 @@
 //! The same sheet in other people's cloth: time per frame, stretch and the lowest point after 2 s. Ours falls to about −2 m.
 
-use std::process::Command;
-
 use serde_json::{Map, Value, json};
 
 use crate::peers;
@@ -39,17 +37,13 @@ pub(crate) fn run(resolutions: &[usize]) -> Value {
 impl Rival {
     fn run(&self, resolutions: &[usize]) -> Value {
         let cells = resolutions.iter().filter(|&&n| n <= self.most).map(ToString::to_string);
-        let printed = peers::python_with(self.package, self.module)
-            .and_then(|python| peers::run(Command::new(python).arg(peers::script(self.script)).args(cells)));
-        let printed = match printed {
-            Ok(printed) => printed,
+        let runs = match peers::measured(self.package, self.module, self.script, cells) {
+            Ok(runs) => runs,
             Err(reason) => {
                 println!("{} is skipped: {reason}", self.name);
                 return json!({ "skipped": reason });
             }
         };
-        // Some greet before they work: only lines of JSON count.
-        let runs: Vec<Value> = printed.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
         for run in &runs {
             let number = |key: &str| run[key].as_f64().unwrap_or(f64::NAN);
             println!(

@@ -15,6 +15,7 @@ pub(crate) const ALL: &[Demo] = &[
     Demo { name: "flag", text: include_str!("../demos/flag.toml") },
     Demo { name: "curtain", text: include_str!("../demos/curtain.toml") },
     Demo { name: "quadruped", text: include_str!("../demos/quadruped.toml") },
+    Demo { name: "balance", text: include_str!("../demos/balance.toml") },
     Demo { name: "biped", text: include_str!("../demos/biped.toml") },
     Demo { name: "plant", text: include_str!("../demos/plant.toml") },
     Demo { name: "ball", text: include_str!("../demos/ball.toml") },

@@ -264,7 +264,7 @@ impl Enrich {
                 let [before, here, _] = &self.pose.averages;
                 self.pose.averages[2] = continued(before, here);
                 x = continued(&self.pose.fits[0], &x);
-                Fitted { gamma: self.pose.gamma, converged: true, ..Fitted::default() }
+                Fitted { gamma: self.pose.gamma.value, converged: true, ..Fitted::default() }
             }
         };
         self.pose.fits[2] = x;

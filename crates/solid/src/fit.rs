@@ -24,6 +24,25 @@ pub struct Fit {
     automatic: bool,
 }
 
+/// γ, which is lowered where a frame asks for it, and what is known of lowering it further.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Gamma {
+    /// γ itself.
+    pub value: f64,
+    /// The error, in metres, at which a smaller γ was last tried in vain; 0 before.
+    pub in_vain: f64,
+}
+
+impl Gamma {
+    /// One of which nothing is known.
+    pub fn new(value: f64) -> Self {
+        Self { value, in_vain: 0.0 }
+    }
+}
+
+/// How much worse than where it was in vain a fit must be for a smaller γ to be tried again: a try costs as much as the fit.
+const WORSE: f64 = 1.2;
+
 /// How well a frame was fitted.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Fitted {
@@ -49,7 +68,7 @@ impl Fit {
         areas: &[f64],
         tolerance: f64,
         gamma: Option<f64>,
-    ) -> Result<(Self, f64), Error> {
+    ) -> Result<(Self, Gamma), Error> {
         if areas.len() != embedding.len() {
             return Err(Error::Sizes { what: "vertex areas", expected: embedding.len(), got: areas.len() });
         }
@@ -79,14 +98,14 @@ impl Fit {
             automatic: gamma.is_none(),
         };
         // tets and springs equally stiff at the scale of a tet; soft enough for every animation to begin with
-        Ok((fit, gamma.unwrap_or(edge / Self::YOUNG)))
+        Ok((fit, Gamma::new(gamma.unwrap_or(edge / Self::YOUNG))))
     }
 
     /// Moves `x` to the fit of `surface`, from where it is. γ is lowered where it must be, and stays so for the frames to come.
     pub fn solve(
         &mut self,
         surface: &[Vec3],
-        gamma: &mut f64,
+        gamma: &mut Gamma,
         x: &mut Vec<Vec3>,
         embedding: &Embedding,
     ) -> Result<Fitted, Error> {
@@ -100,18 +119,19 @@ impl Fit {
         if let Some(vertex) = (0..surface.len()).find(|&v| self.areas[v] > 0.0 && !surface[v].is_finite()) {
             return Err(Error::NotFinite { vertex });
         }
-        let mut fitted = self.solve_at(surface, *gamma, x, embedding)?;
+        let mut fitted = self.solve_at(surface, gamma.value, x, embedding)?;
         // a millionth of where γ begins: beyond, tets follow every vertex and their shape falls to pieces
         let mut left = 6;
-        while self.automatic && fitted.error > self.tolerance && left > 0 {
+        while self.automatic && fitted.error > self.tolerance.max(WORSE * gamma.in_vain) && left > 0 {
             let mut closer = x.clone();
-            let next = self.solve_at(surface, 0.1 * *gamma, &mut closer, embedding)?;
+            let next = self.solve_at(surface, 0.1 * gamma.value, &mut closer, embedding)?;
             // While the tets' stiffness is what keeps them away, a tenth of it brings them closer by much. What they cannot
             // represent stays whatever γ is, and detail preservation carries it over; less γ would only tear them.
             if next.error > 0.7 * fitted.error {
+                gamma.in_vain = fitted.error;
                 break;
             }
-            (*gamma, *x) = (0.1 * *gamma, closer);
+            (gamma.value, *x) = (0.1 * gamma.value, closer);
             let iterations = fitted.iterations + next.iterations;
             fitted = Fitted { iterations, ..next };
             left -= 1;

@@ -49,7 +49,7 @@ pub use blend::WeightKey;
 pub use body::Solid;
 pub use enrich::{Averages, Enrich, Enriched, Surface};
 pub use error::Error;
-pub use fit::{Fit, Fitted};
+pub use fit::{Fit, Fitted, Gamma};
 pub use kinematic::KinematicBlend;
 pub use law::Law;
 pub use material::{Material, Preset};

@@ -3,6 +3,8 @@
 use dynamics::State;
 use geometry::Vec3;
 
+use crate::Gamma;
+
 /// Where the tets are, and the fits of the frames around.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pose {
@@ -12,12 +14,12 @@ pub struct Pose {
     pub fits: [Vec<Vec3>; 3],
     /// Averages of the same frames, where averages are followed.
     pub averages: [Vec<Vec3>; 3],
-    /// γ of the fit, which is lowered where a frame asks for it.
-    pub gamma: f64,
+    /// γ of the fit.
+    pub gamma: Gamma,
 }
 
 impl Pose {
-    pub(crate) fn new(rest: Vec<Vec3>, gamma: f64) -> Self {
+    pub(crate) fn new(rest: Vec<Vec3>, gamma: Gamma) -> Self {
         let fits = [rest.clone(), rest.clone(), rest.clone()];
         Self { state: State::at_rest(rest), fits, averages: Default::default(), gamma }
     }
@@ -27,15 +29,16 @@ impl Pose {
         let counts = [self.fits[0].len() as f64, self.averages[0].len() as f64];
         let lists = self.fits.iter().chain(&self.averages).flatten();
         let numbers = lists.flat_map(|v| v.to_array());
-        let head = [self.gamma].into_iter().chain(counts);
+        let head = [self.gamma.value, self.gamma.in_vain].into_iter().chain(counts);
         head.chain(numbers).flat_map(f64::to_le_bytes).chain(self.state.to_bytes()).collect()
     }
 
     /// The reverse of [`Pose::to_bytes`]; `None` when the bytes are not those of a pose.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        let (head, rest) = bytes.split_at_checked(24)?;
+        let (head, rest) = bytes.split_at_checked(32)?;
         let number = |bytes: &[u8]| Some(f64::from_le_bytes(bytes.try_into().ok()?));
-        let [gamma, points, rows] = [number(&head[..8])?, number(&head[8..16])?, number(&head[16..])?];
+        let gamma = Gamma { value: number(&head[..8])?, in_vain: number(&head[8..16])? };
+        let [points, rows] = [number(&head[16..24])?, number(&head[24..])?];
         let (points, rows) = (points as usize, rows as usize);
         let length = points.checked_add(rows)?.checked_mul(3 * 24)?;
         let (lists, state) = rest.split_at_checked(length)?;
@@ -56,7 +59,8 @@ mod tests {
 
     #[test]
     fn a_pose_survives_its_bytes() {
-        let mut pose = Pose::new(vec![Vec3::ONE, Vec3::new(-0.0, 1e-300, 3.0)], 1e-9);
+        let mut pose =
+            Pose::new(vec![Vec3::ONE, Vec3::new(-0.0, 1e-300, 3.0)], Gamma { value: 1e-9, in_vain: 2e-3 });
         pose.averages = [vec![Vec3::X], vec![Vec3::Y], vec![Vec3::Z]];
         pose.state.time = 0.25;
         let bytes = pose.to_bytes();

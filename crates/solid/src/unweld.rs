@@ -28,8 +28,7 @@ pub fn unweld(
     let mut best: Option<TetMesh> = None;
     let mut squeezed = 0;
     for stiffer in STIFFER {
-        let mut gamma = stiffer * soft;
-        let (mut fit, _) = Fit::new(mesh, embedding, areas, tolerance, Some(gamma))?;
+        let (mut fit, mut gamma) = Fit::new(mesh, embedding, areas, tolerance, Some(stiffer * soft.value))?;
         let fitted = fit.solve(vertices, &mut gamma, &mut x, embedding)?;
         let moved = mesh.with_points(x.clone())?;
         let broken = |(now, then): (f64, &f64)| now < SOUND * then;

@@ -223,7 +223,7 @@ impl Simulation for Flesh {
     fn notes(&self) -> Vec<(String, String)> {
         let mut notes = self.notes.clone();
         let [simulation, fit] = self.engine.solver_info();
-        notes.push(("gamma of the fit".into(), format!("{:.1e}", self.engine.pose().gamma)));
+        notes.push(("gamma of the fit".into(), format!("{:.1e}", self.engine.pose().gamma.value)));
         notes.push(("linear solver".into(), simulation.method));
         notes
             .push(("unknowns".into(), format!("{} simulated, {} fitted", simulation.unknowns, fit.unknowns)));
