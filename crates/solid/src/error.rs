@@ -48,7 +48,13 @@ pub enum Error {
         tet: usize,
     },
     /// Tets made in a separated pose do not fit the rest shape.
-    #[error("{tets} tets of the separated pose lose their volume at the rest shape")]
+    #[error("{vertices} vertices would leave their tets at the surface's rest shape")]
+    LeftBehind {
+        /// How many.
+        vertices: usize,
+    },
+    /// The same.
+    #[error("{tets} tets would lose their volume at the surface's rest shape")]
     Squeezed {
         /// How many.
         tets: usize,

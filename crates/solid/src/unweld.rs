@@ -44,6 +44,11 @@ pub fn unweld(
     }
     let Some(mesh) = best else { return Err(Error::Squeezed { tets: squeezed }) };
     let embedding = embedding.walked(&mesh, vertices)?;
+    let least = |v: usize| embedding.weights()[v].iter().copied().fold(f64::INFINITY, f64::min);
+    let left = (0..vertices.len()).filter(|&v| areas[v] > 0.0 && least(v) < -LOOSE).count();
+    if left > 0 {
+        return Err(Error::LeftBehind { vertices: left });
+    }
     Ok((mesh, embedding))
 }
 
@@ -51,6 +56,8 @@ pub fn unweld(
 const STIFFER: [f64; 4] = [100.0, 10.0, 1.0, 0.1];
 /// A tet is sound while it has this share of its volume.
 const SOUND: f64 = 0.1;
+/// How far outside of its tet a vertex may be, in heights of the tet: beyond, it would swing like the end of a lever.
+const LOOSE: f64 = 0.5;
 /// Nearer than this share of the size need no fit be: the walk finds the exact weights.
 const TOLERANCE: f64 = 1e-3;
 

@@ -8,28 +8,29 @@ use geometry::{Embedding, Filled, TetMesh, TetMeshing, TetSize, Vec3};
 use super::{Enrich, Separated, Tets};
 use crate::layer::{Failure, Remark, Target};
 
-/// The surface at rest in its tets.
-pub(super) fn fill(settings: &Enrich, input: &Target) -> Result<Filled, Failure> {
+/// The surface in its tets at rest, and where that is, unless where the surface is.
+pub(super) fn fill(settings: &Enrich, input: &Target) -> Result<(Filled, Option<String>), Failure> {
     let mesh = input.mesh();
     let (rest, triangles) = (mesh.rest(), mesh.point_triangles());
     let size = match (settings.edge, &settings.tets) {
-        (None, Tets::File(file)) => return read(&input.folder.join(file), &rest),
+        (None, Tets::File(file)) => return Ok((read(&input.folder.join(file), &rest)?, None)),
         (None, Tets::Count(count)) => TetSize::Count(*count),
         (Some(edge), _) => TetSize::Edge(edge),
     };
     let meshing = TetMeshing { size, ..TetMeshing::default() };
     let Some(separated) = &settings.separated else {
-        return meshing.fill(&rest, &triangles).map_err(Failure::new);
+        return Ok((meshing.fill(&rest, &triangles).map_err(Failure::new)?, None));
     };
     let pose = pose(separated, input).map_err(Failure::new)?;
     let filled = meshing.fill(&pose, &triangles).map_err(Failure::new)?;
     let areas = areas(&rest, &triangles);
-    let unwelded = solid::unweld(&filled.mesh, &filled.embedding, &areas, &rest);
-    let (mesh, embedding) = unwelded.map_err(|error| {
-        let help = "choose a separated pose nearer to the rest shape, or fewer `tets`";
-        Failure::new(error).with_help(help)
-    })?;
-    Ok(Filled { mesh, embedding, ..filled })
+    match solid::unweld(&filled.mesh, &filled.embedding, &areas, &rest) {
+        Ok((mesh, embedding)) => Ok((Filled { mesh, embedding, ..filled }, None)),
+        Err(error @ (solid::Error::Squeezed { .. } | solid::Error::LeftBehind { .. })) => {
+            Ok((filled, Some(format!("in the separated pose: {error}"))))
+        }
+        Err(error) => Err(Failure::new(error)),
+    }
 }
 
 /// What each vertex weighs in a fit.

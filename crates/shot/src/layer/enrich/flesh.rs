@@ -29,7 +29,7 @@ impl Flesh {
         let mesh = input.mesh();
         let rest = mesh.rest();
         let triangles = mesh.point_triangles();
-        let filled = filling::fill(settings, input)?;
+        let (filled, remark) = filling::fill(settings, input)?;
         let (tets, embedding) = (&filled.mesh, &filled.embedding);
         let maps = Maps { settings, input, mesh: tets, embedding };
 
@@ -100,6 +100,7 @@ impl Flesh {
         if rows > 0 {
             notes.push(("averages".into(), rows.to_string()));
         }
+        notes.extend(remark.map(|remark| ("flesh at rest".into(), remark)));
         let mut warnings = Vec::new();
         if held == 0 && settings.simulate && settings.follow.is_some() {
             warnings.push("no point follows the animation exactly: everything may drift from it".into());
