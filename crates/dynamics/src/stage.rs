@@ -260,6 +260,7 @@ impl Workspace {
             solved.linear_iterations += 1;
             let ratio = self.size_of_step(body) / solved.residual;
             if ratio.is_nan() || ratio > CORRECTION_SHRINKS {
+                self.solver.distrust();
                 return Ok(false);
             }
             previous.copy_from_slice(x);

@@ -266,6 +266,11 @@ impl Solver {
         Ok(true)
     }
 
+    /// Tells that the factor at hand fits the next matrix badly, as corrections with it showed: it will not be tried there.
+    pub fn distrust(&mut self) {
+        self.state.patience.learn(false);
+    }
+
     /// Drops the kept factor and every decision, so that what follows depends on nothing before: needed for a resumed
     /// run to equal an uninterrupted one bit for bit.
     pub fn forget(&mut self) {
