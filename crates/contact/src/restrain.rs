@@ -83,14 +83,17 @@ impl Step<'_> {
                     }
                 }
             }
-            for (way, (time, common)) in self.ways.iter_mut().zip(&first).filter(|(_, first)| first.0 < 1.0) {
-                *way = *common + *time * (*way - *common);
+            let mut held = vec![false; self.ways.len()];
+            for (d, (time, common)) in first.into_iter().enumerate().filter(|(_, first)| first.0 < 1.0) {
+                let way = common + time * (self.ways[d] - common);
+                // pairs whose points cannot be held back further, because they touch, are not looked at again
+                held[d] = round < RELATIVE_ROUNDS || way != self.ways[d];
+                self.ways[d] = way;
             }
-            // pairs whose points cannot be held back further, because they touch, are not looked at again
             changed = vec![false; self.start.len()];
             let mut grown = false;
             for i in 0..self.start.len() {
-                if self.deciders(i).any(|d| first[d].0 < 1.0) {
+                if self.deciders(i).any(|d| held[d]) {
                     ends[i] = self.end(i);
                     changed[i] = true;
                     let length = self.start[i].distance(ends[i]);
@@ -168,5 +171,52 @@ impl Step<'_> {
         let gap = distance - watched.offset;
         let kept = (ARRIVAL * watched.reach).min(KEPT * gap);
         watched.offset + kept.max(self.floor.min(0.5 * watched.reach))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Kind;
+
+    /// A point at some height above a triangle, and another beside it; all with the ways given.
+    fn restrained(height: f64, point: Vec3, obstacle: Vec3) -> Vec<Vec3> {
+        let triangle = [Vec3::new(-1.0, 0.0, -1.0), Vec3::new(1.0, 0.0, -1.0), Vec3::new(0.0, 0.0, 1.0)];
+        let start = [Vec3::new(0.0, height, 0.0), Vec3::new(9.0, 0.0, 0.0)];
+        let start: Vec<Vec3> = start.into_iter().chain(triangle).collect();
+        let pair = Pair { kind: Kind::VertexTriangle, points: [0, 2, 3, 4], things: [0, 0] };
+        let step = Step {
+            start: &start,
+            attachment: &Attachment::identity(2),
+            ways: vec![point, Vec3::X, obstacle, obstacle, obstacle],
+            known: &[],
+            body_points: 2,
+            floor: 1e-6,
+        };
+        step.restrained(&[Watched { pair, offset: 1e-3, reach: 3e-3 }], false)
+    }
+
+    #[test]
+    fn what_is_carried_goes_along() {
+        // it lacks a centimetre of the metre that the triangle rises
+        let ways = restrained(2e-3, 0.99 * Vec3::Y, Vec3::Y);
+        assert_eq!(ways[2..], [Vec3::Y; 3]);
+        assert!(ways[0].y > 0.998 && ways[0].y < 1.0, "{}", ways[0]);
+        assert_eq!(ways[1], Vec3::X);
+    }
+
+    #[test]
+    fn what_lands_is_stopped_before_what_it_lands_on() {
+        let ways = restrained(0.1, -Vec3::Y, Vec3::ZERO);
+        assert!(ways[0].y < -0.09 && ways[0].y > -0.099, "{}", ways[0]);
+        assert_eq!(ways[1], Vec3::X);
+    }
+
+    #[test]
+    fn what_touches_holds_nothing_but_itself() {
+        let ways = restrained(0.0, -Vec3::Y, Vec3::Y);
+        assert_eq!(ways[0], Vec3::ZERO);
+        assert_eq!(ways[2..], [Vec3::ZERO; 3]);
+        assert_eq!(ways[1], Vec3::X);
     }
 }
