@@ -192,3 +192,27 @@ fn test_functions_can_be_painted_before_the_bake() {
     corners.sort_by(f32::total_cmp);
     assert!(corners.windows(2).all(|pair| pair[1] - pair[0] > 0.02), "{corners:?}");
 }
+
+/// A mesh of another place, of another unit, without faces, and no mesh at all: each is told before the bake, with a remedy or a reason.
+#[test]
+fn a_tracked_mesh_that_does_not_correspond_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let cube = |scale: f64, shift: f64| {
+        let corners =
+            (0..8).map(|i| [i & 1, i >> 1 & 1, i >> 2 & 1].map(|bit| scale * f64::from(bit) + shift));
+        let points: String = corners.map(|[x, y, z]| format!("v {x} {y} {z}\n")).collect();
+        points + "f 1 3 4 2\nf 5 6 8 7\nf 1 2 6 5\nf 3 7 8 4\nf 1 5 7 3\nf 2 4 8 6\n"
+    };
+    let files = [
+        ("elsewhere.obj", cube(1.0, 40.0), "same place"),
+        ("centimetres.obj", cube(100.0, -50.0), "same place"),
+        ("points.obj", "v 0 0 0\nv 1 0 0\n".into(), "faces"),
+        ("broken.obj", "this is no mesh\n".into(), "broken.obj"),
+    ];
+    for (name, text, expected) in files {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        let said = mistake(&format!("tracked = {:?}", path.display().to_string()));
+        assert!(said.contains(expected), "{name}: {said}");
+    }
+}
