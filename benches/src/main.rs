@@ -13,6 +13,7 @@ mod pipeline;
 mod s1_cloth;
 mod s2_solid;
 mod smoke;
+mod timing;
 mod tracks;
 
 use std::process::ExitCode;

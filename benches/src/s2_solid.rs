@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 use solid::{Law, Material, Solid, Tet};
 
 use crate::peers;
+use crate::timing::median_ms;
 
 /// Steps of 10 ms.
 const STEPS: usize = 50;
@@ -146,17 +147,11 @@ fn assembly(mut energy: Elements<Tet, 4>, x: &[Vec3]) -> f64 {
     let mut matrix = Matrix::new(pattern);
     let mut gradient = vec![Vec3::ZERO; x.len()];
     let moment = Moment { time: 0.0, guide_positions: x, guide_velocities: x };
-    let mut times: Vec<f64> = (0..9)
-        .map(|_| {
-            let start = Instant::now();
-            let damped = energy.over(&Past { implicit: 0.01, positions: [(1.0, x), (0.0, x)] });
-            let damped = damped.as_deref().unwrap_or(&energy);
-            damped.add_gradient(&moment, x, &mut gradient);
-            matrix.set_zero();
-            damped.add_hessian(&moment, x, x, &mut matrix);
-            1e3 * start.elapsed().as_secs_f64()
-        })
-        .collect();
-    times.sort_by(f64::total_cmp);
-    times[times.len() / 2]
+    median_ms(&mut || {
+        let damped = energy.over(&Past { implicit: 0.01, positions: [(1.0, x), (0.0, x)] });
+        let damped = damped.as_deref().unwrap_or(&energy);
+        damped.add_gradient(&moment, x, &mut gradient);
+        matrix.set_zero();
+        damped.add_hessian(&moment, x, x, &mut matrix);
+    })
 }

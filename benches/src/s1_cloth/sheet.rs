@@ -1,11 +1,11 @@
 //! The sheet itself: the same fabric at every resolution.
 
-use std::time::Instant;
-
 use dynamics::{Body, Effort, Elements, Energy, Moment, Past, Settings, State, Stepper, Still, Substeps};
 use geometry::Vec3;
 use linear::Matrix;
 use shell::{ClothBuilder, Hinge, Material, Membrane};
+
+use crate::timing::median_ms;
 
 /// Side length, in metres.
 pub(crate) const SIZE: f64 = 2.0;
@@ -132,16 +132,4 @@ impl Sheet {
             .flatten()
             .fold(0.0, f64::max)
     }
-}
-
-fn median_ms(act: &mut dyn FnMut()) -> f64 {
-    let mut times: Vec<f64> = (0..9)
-        .map(|_| {
-            let start = Instant::now();
-            act();
-            1e3 * start.elapsed().as_secs_f64()
-        })
-        .collect();
-    times.sort_by(f64::total_cmp);
-    times[times.len() / 2]
 }

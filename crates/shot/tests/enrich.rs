@@ -19,6 +19,11 @@ fn bake(text: &str) -> Result<Bake, shot::Error> {
     Ok(bake)
 }
 
+/// What the report would note of the only layer under a title.
+fn note(bake: &Bake, title: &str) -> Option<String> {
+    bake.layers[0].notes.iter().find(|(name, _)| name == title).map(|(_, text)| text.clone())
+}
+
 /// The folder of shared assets; `None`, said aloud, when it is not there.
 fn assets(folder: &str) -> Option<PathBuf> {
     let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/assets");
@@ -299,6 +304,38 @@ report = false
     let shot = Shot::parse(&text.replace("separated = 1", &format!("separated = {file:?}"))).unwrap();
     let told: Vec<String> = shot.check().iter().map(ToString::to_string).collect();
     assert!(told.iter().any(|told| told.contains("has 3 points, but `body` has")), "{told:?}");
+}
+
+/// At rest the biped's arms lie on its flanks: tets made with raised arms cannot follow there, so the flesh rests in that pose. What
+/// follows is the input, and no web hangs between arm and flank.
+#[test]
+fn flesh_rests_in_the_separated_pose_where_it_must() {
+    let text = r#"
+[input]
+sample = "biped"
+frames = "84-88"
+
+[[layer]]
+kind = "enrich"
+mesh = "body"
+tets = 4000
+separated = 3
+follow = { not = { group = "belly" } }
+
+[output]
+files = []
+report = false
+"#;
+    let baked = bake(text).unwrap();
+    let told = note(&baked, "flesh at rest");
+    assert!(told.as_ref().is_some_and(|told| told.contains("separated pose")), "{told:?}");
+    let group = &baked.input.meshes[0].group("belly").unwrap().weights;
+    let (input, output) = (baked.input.frame(4).unwrap(), baked.clip.frame(4).unwrap());
+    for (v, weight) in group.iter().enumerate().filter(|(_, weight)| **weight == 0.0) {
+        assert_eq!(output.points[0][v], input.points[0][v], "vertex {v} of weight {weight}");
+    }
+    let far = input.points[0].iter().zip(&output.points[0]).map(|(a, b)| mean(&[*a]).distance(mean(&[*b])));
+    assert!(far.fold(0.0, f64::max) < 0.3, "flesh stays with the body");
 }
 
 /// Every broken mesh gives tets and a bake that finishes, but for files that hold no surface: those get one clear sentence.
