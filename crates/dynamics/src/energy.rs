@@ -87,7 +87,7 @@ struct Friction<E, const N: usize> {
 }
 
 /// [`Viscous::with_viscosity`] of an element type that may not have it.
-type WithViscosity<E, const N: usize> = fn(&E, f64, &[(f64, [Vec3; N]); 2]) -> E;
+type WithViscosity<E, const N: usize> = fn(&E, f64, &[(f64, [Vec3; N])]) -> E;
 
 impl<E, const N: usize> Elements<E, N> {
     /// Takes elements with the points they act on. They are kept in the order of their first points, so that neighbours
@@ -223,9 +223,11 @@ impl<E: Element<N> + 'static, const N: usize> Energy for Elements<E, N> {
     fn over(&self, stage: &Past) -> Option<Box<dyn Energy>> {
         let Friction { beta, with_viscosity } = self.friction.as_ref()?;
         let eta = beta / stage.implicit;
+        // most first stages know one earlier state only
+        let states = if stage.positions[1].0 == 0.0 { 1 } else { 2 };
         let of = |index: usize| {
             let past = stage.positions.map(|(weight, x)| (weight, self.gather(index, x)));
-            with_viscosity(&self.elements[index], eta, &past)
+            with_viscosity(&self.elements[index], eta, &past[..states])
         };
         let elements = (0..self.elements.len()).into_par_iter().with_min_len(256).map(of).collect();
         Some(Box::new(Self { layout: self.layout.clone(), elements, friction: None }))

@@ -254,7 +254,7 @@ impl Workspace {
             self.delta.copy_from_slice(&self.force);
             self.miss_averages(stage, x);
             self.multipliers.copy_from_slice(&self.row_residual);
-            if !self.solver.correct(&mut self.delta, &mut self.multipliers)? {
+            if !self.solver.correct(stage.rows, &mut self.delta, &mut self.multipliers)? {
                 return Ok(false);
             }
             solved.linear_iterations += 1;
@@ -306,11 +306,8 @@ impl Workspace {
         for (f, (m, y)) in self.force.iter_mut().zip(body.masses().iter().zip(y.iter())) {
             *f = weight * m * *y;
         }
-        for (i, y) in y.iter_mut().enumerate() {
-            if body.known()[i] {
-                *y = Vec3::ZERO;
-            }
-        }
+        // no guess: the smooth estimate is far smaller than the raw one
+        y.fill(Vec3::ZERO);
         self.row_residual.fill(Vec3::ZERO);
         // not the stage's own: those are the forces that hold its averages
         let mut multipliers = vec![Vec3::ZERO; rows.len()];

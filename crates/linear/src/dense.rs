@@ -13,13 +13,15 @@ use faer::linalg::triangular_solve::solve_lower_triangular_in_place;
 use faer::reborrow::*;
 use faer::{Accum, MatMut, MatRef, Par, linalg::matmul::matmul};
 
+use crate::scalar::Scalar;
+
 /// Columns of a diagonal tile that is factorised in one piece.
 const TILE: usize = 128;
 /// Multiply-adds below which a product is not divided: about a tenth of a millisecond of work.
 const GRAIN: usize = 1 << 21;
 
 /// Replaces the lower triangle of A by L with A = L Lᵀ. On failure gives the column whose pivot is not positive.
-pub(crate) fn cholesky(a: MatMut<'_, f64>) -> Result<(), usize> {
+pub(crate) fn cholesky<T: Scalar>(a: MatMut<'_, T>) -> Result<(), usize> {
     let n = a.nrows();
     if n <= TILE {
         // faer asks for one vector as long as the tile, aligned to a cache line
@@ -34,12 +36,12 @@ pub(crate) fn cholesky(a: MatMut<'_, f64>) -> Result<(), usize> {
     let (mut a11, _, mut a21, mut a22) = a.split_at_mut(half, half);
     cholesky(a11.rb_mut())?;
     solve_right(a11.rb(), a21.rb_mut());
-    add_square(a22.rb_mut(), a21.rb(), Accum::Add, -1.0);
+    add_square(a22.rb_mut(), a21.rb(), Accum::Add, -T::ONE);
     cholesky(a22).map_err(|column| half + column)
 }
 
 /// B ← B L⁻ᵀ, with L lower triangular.
-pub(crate) fn solve_right(l: MatRef<'_, f64>, b: MatMut<'_, f64>) {
+pub(crate) fn solve_right<T: Scalar>(l: MatRef<'_, T>, b: MatMut<'_, T>) {
     let (m, n) = (b.nrows(), l.nrows());
     if m > TILE && m * n * n / 2 > GRAIN {
         let (upper, lower) = b.split_at_row_mut(split(m));
@@ -50,7 +52,7 @@ pub(crate) fn solve_right(l: MatRef<'_, f64>, b: MatMut<'_, f64>) {
 }
 
 /// C ← C + sign · A Aᵀ in the lower triangle, or without the first C if `accumulate` says replace.
-pub(crate) fn add_square(c: MatMut<'_, f64>, a: MatRef<'_, f64>, accumulate: Accum, sign: f64) {
+pub(crate) fn add_square<T: Scalar>(c: MatMut<'_, T>, a: MatRef<'_, T>, accumulate: Accum, sign: T) {
     let n = c.nrows();
     if n > TILE && n * n * a.ncols() / 2 > GRAIN {
         let half = split(n);
@@ -73,7 +75,7 @@ pub(crate) fn add_square(c: MatMut<'_, f64>, a: MatRef<'_, f64>, accumulate: Acc
 }
 
 /// C ← C + sign · A Bᵀ, or without the first C if `accumulate` says replace.
-fn product(c: MatMut<'_, f64>, a: MatRef<'_, f64>, b: MatRef<'_, f64>, accumulate: Accum, sign: f64) {
+fn product<T: Scalar>(c: MatMut<'_, T>, a: MatRef<'_, T>, b: MatRef<'_, T>, accumulate: Accum, sign: T) {
     let (m, n) = (c.nrows(), c.ncols());
     if m.max(n) > TILE && m * n * a.ncols() > 2 * GRAIN {
         if m >= n {

@@ -5,13 +5,9 @@ use geometry::{Mat3, Vec3};
 use crate::factor::Factor;
 use crate::graph::Graph;
 use crate::ordering;
+use crate::scalar::Scalar;
 use crate::symbolic::Symbolic;
 use crate::{Error, Matrix, Pattern, Rows};
-
-/// A point's pivot below this share of its diagonal is zero up to round-off.
-const SMALLEST_PIVOT: f64 = 1e-14;
-/// The same for a row's, against a lower bound of what it would be alone.
-const SMALLEST_ROW_PIVOT: f64 = 1e-12;
 
 /// An order whose factorisation takes this many times the usual operations is no longer a good one.
 const WORN_ORDER: f64 = 1.5;
@@ -19,11 +15,24 @@ const WORN_ORDER: f64 = 1.5;
 /// Plan and storage of a factorisation.
 pub(crate) struct Direct {
     plan: Symbolic,
-    factor: Option<Factor>,
+    stored: Option<Stored>,
     /// Point of each unknown node.
     unknown: Vec<u32>,
     /// Right-hand side and solution by nodes.
     nodes: Vec<Vec3>,
+}
+
+/// A factor in one precision or the other.
+enum Stored {
+    Single(Factor<f32>),
+    Double(Factor<f64>),
+}
+
+/// Precision of a factor. Solutions have that of what they are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Precision {
+    Single,
+    Double,
 }
 
 impl Direct {
@@ -111,71 +120,68 @@ impl Direct {
             None => plan_for(&(0..(unknown.len() + rows.len()) as u32).collect::<Vec<_>>()),
         };
         let nodes = vec![Vec3::ZERO; unknown.len() + rows.len()];
-        Self { plan, factor: None, unknown, nodes }
+        Self { plan, stored: None, unknown, nodes }
     }
 
     pub(crate) fn plan(&self) -> &Symbolic {
         &self.plan
     }
 
-    /// Bytes of the factor and its workspace.
-    pub(crate) fn bytes(&self) -> usize {
-        Factor::bytes(&self.plan)
+    /// Precision of the last factor; single before there is one.
+    pub(crate) fn precision(&self) -> Precision {
+        match self.stored {
+            Some(Stored::Double(_)) => Precision::Double,
+            _ => Precision::Single,
+        }
     }
 
-    /// Factorises. Storage is allocated the first time.
-    pub(crate) fn factorize(&mut self, matrix: &Matrix, rows: &Rows) -> Result<(), Error> {
-        if self.factor.is_none() {
-            self.factor = Factor::new(&self.plan);
+    /// Bytes of the factor and its workspace.
+    pub(crate) fn bytes(&self) -> usize {
+        match self.precision() {
+            Precision::Single => Factor::<f32>::bytes(&self.plan),
+            Precision::Double => Factor::<f64>::bytes(&self.plan),
         }
-        let Some(factor) = &mut self.factor else {
-            return Err(Error::OutOfMemory { bytes: Factor::bytes(&self.plan) });
-        };
-        let (values, weights) = (matrix.values(), rows.weights());
-        let block = |source: u32| {
-            let source = source as usize;
-            if let Some(block) = values.get(source) {
-                *block
-            } else if let Some(&weight) = weights.get(source - values.len()) {
-                Mat3::from_diagonal(Vec3::splat(weight))
-            } else {
-                let compliance = rows.compliance()[source - values.len() - weights.len()];
-                Mat3::from_diagonal(Vec3::splat(-compliance))
+    }
+
+    /// Factorises. Storage is allocated when first needed.
+    pub(crate) fn factorize(
+        &mut self,
+        matrix: &Matrix,
+        rows: &Rows,
+        precision: Precision,
+    ) -> Result<(), Error> {
+        let Self { plan, stored, unknown, .. } = self;
+        match (precision, &mut *stored) {
+            (Precision::Single, Some(Stored::Single(_))) | (Precision::Double, Some(Stored::Double(_))) => {}
+            (Precision::Single, _) => {
+                *stored = None;
+                *stored = Some(Stored::Single(Factor::new(plan).ok_or_else(|| no_memory::<f32>(plan))?));
             }
-        };
-        let unknown = &self.unknown;
-        let error = |node: u32| match unknown.get(node as usize) {
-            Some(&point) => Error::NotPositiveDefinite { point: point as usize },
-            None => Error::SingularRow { row: node as usize - unknown.len() },
-        };
-        factor.factorize(&self.plan, block).map_err(error)?;
-        for (node, pivot) in factor.pivots(&self.plan) {
-            let smallest = match unknown.get(node as usize) {
-                Some(&point) => SMALLEST_PIVOT * largest(matrix.diagonal(point as usize)),
-                None => {
-                    let row = node as usize - unknown.len();
-                    let alone = |(i, w): (u32, f64)| w * w / largest(matrix.diagonal(i as usize));
-                    let hard: f64 = rows.row(row).map(alone).filter(|v| v.is_finite()).sum();
-                    SMALLEST_ROW_PIVOT * (hard + rows.compliance()[row])
-                }
-            };
-            if pivot * pivot <= smallest || pivot.is_nan() {
-                return Err(error(node));
+            (Precision::Double, _) => {
+                *stored = None;
+                *stored = Some(Stored::Double(Factor::new(plan).ok_or_else(|| no_memory::<f64>(plan))?));
             }
         }
-        Ok(())
+        match stored {
+            Some(Stored::Single(factor)) => factorize(factor, plan, unknown, matrix, rows),
+            Some(Stored::Double(factor)) => factorize(factor, plan, unknown, matrix, rows),
+            None => Ok(()),
+        }
     }
 
     /// Replaces a vector (one entry per point, then per row) by the factor's solution, zero at known points.
     pub(crate) fn solve(&mut self, x: &mut [Vec3]) {
-        let Some(factor) = &mut self.factor else { return };
         let count = x.len() + self.unknown.len() - self.nodes.len();
         let (points, rows) = self.nodes.split_at_mut(self.unknown.len());
         for (node, &i) in points.iter_mut().zip(&self.unknown) {
             *node = x[i as usize];
         }
         rows.copy_from_slice(&x[count..]);
-        factor.solve(&self.plan, &mut self.nodes);
+        match &mut self.stored {
+            Some(Stored::Single(factor)) => factor.solve(&self.plan, &mut self.nodes),
+            Some(Stored::Double(factor)) => factor.solve(&self.plan, &mut self.nodes),
+            None => {}
+        }
         x[..count].fill(Vec3::ZERO);
         let (points, rows) = self.nodes.split_at(self.unknown.len());
         for (&node, &i) in points.iter().zip(&self.unknown) {
@@ -183,6 +189,52 @@ impl Direct {
         }
         x[count..].copy_from_slice(rows);
     }
+}
+
+/// Fills a factor, and looks at its pivots.
+fn factorize<T: Scalar>(
+    factor: &mut Factor<T>,
+    plan: &Symbolic,
+    unknown: &[u32],
+    matrix: &Matrix,
+    rows: &Rows,
+) -> Result<(), Error> {
+    let (values, weights) = (matrix.values(), rows.weights());
+    let block = |source: u32| {
+        let source = source as usize;
+        if let Some(block) = values.get(source) {
+            *block
+        } else if let Some(&weight) = weights.get(source - values.len()) {
+            Mat3::from_diagonal(Vec3::splat(weight))
+        } else {
+            let compliance = rows.compliance()[source - values.len() - weights.len()];
+            Mat3::from_diagonal(Vec3::splat(-compliance))
+        }
+    };
+    let error = |node: u32| match unknown.get(node as usize) {
+        Some(&point) => Error::NotPositiveDefinite { point: point as usize },
+        None => Error::SingularRow { row: node as usize - unknown.len() },
+    };
+    factor.factorize(plan, block).map_err(error)?;
+    for (node, pivot) in factor.pivots(plan) {
+        let smallest = match unknown.get(node as usize) {
+            Some(&point) => T::SMALLEST_PIVOT * largest(matrix.diagonal(point as usize)),
+            None => {
+                let row = node as usize - unknown.len();
+                let alone = |(i, w): (u32, f64)| w * w / largest(matrix.diagonal(i as usize));
+                let hard: f64 = rows.row(row).map(alone).filter(|v| v.is_finite()).sum();
+                T::SMALLEST_ROW_PIVOT * (hard + rows.compliance()[row])
+            }
+        };
+        if pivot * pivot <= smallest || pivot.is_nan() {
+            return Err(error(node));
+        }
+    }
+    Ok(())
+}
+
+fn no_memory<T: Scalar>(plan: &Symbolic) -> Error {
+    Error::OutOfMemory { bytes: Factor::<T>::bytes(plan) }
 }
 
 /// Largest diagonal entry of a block.

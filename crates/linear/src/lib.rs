@@ -37,10 +37,12 @@ mod pattern;
 mod policy;
 mod polish;
 mod rows;
+mod scalar;
 mod separator;
 mod solver;
 mod symbolic;
 mod system;
+mod triangle;
 
 pub use band::Band;
 pub use error::Error;

@@ -10,53 +10,54 @@ use faer::linalg::triangular_solve;
 use faer::{MatMut, Par};
 use geometry::Vec3;
 
-use crate::dense;
-use crate::system::System;
+use crate::{Rows, dense};
 
 /// More rows than this are left to the factor: the dense matrix would no longer be small.
 const MOST_ROWS: usize = 1200;
 
-/// C Cᵀ over the unknown points, factorised.
+/// C Cᵀ of the hard rows over the unknown points, factorised.
 #[derive(Default)]
 pub(crate) struct Polish {
-    /// The weights that it was made from.
-    weights: Vec<f64>,
-    /// Its Cholesky factor; none when it has no use.
+    /// The weights and compliances that it was made from.
+    made_from: (Vec<f64>, Vec<f64>),
+    /// The hard rows.
+    hard: Vec<usize>,
+    /// The Cholesky factor; none when it has no use.
     factor: Option<Mat<f64>>,
     lack: Vec<f64>,
 }
 
 impl Polish {
-    /// Adds to x, one entry per point and row, what hard rows lack; `residual` holds it behind the points' part. False when
-    /// that cannot be done here: rows that yield, that depend on each other, or too many.
-    pub(crate) fn apply(&mut self, system: System<'_>, residual: &[Vec3], x: &mut [Vec3]) -> bool {
-        let (rows, count) = (system.rows, system.count());
-        if rows.len() > MOST_ROWS || rows.compliance().iter().any(|&compliance| compliance > 0.0) {
+    /// Adds to the points x what the hard rows lack, one entry per row. False when that cannot be done here: rows that
+    /// depend on each other, or too many.
+    pub(crate) fn apply(&mut self, rows: &Rows, known: &[bool], lack: &[Vec3], x: &mut [Vec3]) -> bool {
+        if rows.is_empty() || rows.len() > MOST_ROWS {
             return false;
         }
-        if self.weights != rows.weights() {
-            self.weights = rows.weights().to_vec();
-            self.factor = gram(system);
+        if self.made_from.0 != rows.weights() || self.made_from.1 != rows.compliance() {
+            self.made_from = (rows.weights().to_vec(), rows.compliance().to_vec());
+            self.hard = (0..rows.len()).filter(|&r| rows.compliance()[r] == 0.0).collect();
+            self.factor = gram(rows, &self.hard, known);
         }
         let Some(factor) = &self.factor else { return false };
-        let r = rows.len();
+        let r = self.hard.len();
         self.lack.resize(3 * r, 0.0);
-        for (k, lack) in residual[count..].iter().enumerate() {
-            for (axis, value) in lack.to_array().into_iter().enumerate() {
+        for (k, &row) in self.hard.iter().enumerate() {
+            for (axis, value) in lack[row].to_array().into_iter().enumerate() {
                 self.lack[axis * r + k] = value;
             }
         }
-        let mut lack = MatMut::from_column_major_slice_mut(&mut self.lack, r, 3);
-        triangular_solve::solve_lower_triangular_in_place(factor.as_ref(), lack.as_mut(), Par::Seq);
+        let mut shares = MatMut::from_column_major_slice_mut(&mut self.lack, r, 3);
+        triangular_solve::solve_lower_triangular_in_place(factor.as_ref(), shares.as_mut(), Par::Seq);
         triangular_solve::solve_upper_triangular_in_place(
             factor.as_ref().transpose(),
-            lack.as_mut(),
+            shares.as_mut(),
             Par::Seq,
         );
-        for k in 0..r {
+        for (k, &row) in self.hard.iter().enumerate() {
             let share = Vec3::new(self.lack[k], self.lack[r + k], self.lack[2 * r + k]);
-            for (point, weight) in rows.row(k) {
-                if !system.known[point as usize] {
+            for (point, weight) in rows.row(row) {
+                if !known[point as usize] {
                     x[point as usize] += weight * share;
                 }
             }
@@ -66,17 +67,16 @@ impl Polish {
 }
 
 /// The factor of C Cᵀ over the unknown points, if it is one.
-fn gram(system: System<'_>) -> Option<Mat<f64>> {
-    let rows = system.rows;
-    let mut at_point: Vec<Vec<(usize, f64)>> = vec![Vec::new(); system.count()];
-    for k in 0..rows.len() {
-        for (point, weight) in rows.row(k) {
-            if !system.known[point as usize] {
+fn gram(rows: &Rows, hard: &[usize], known: &[bool]) -> Option<Mat<f64>> {
+    let mut at_point: Vec<Vec<(usize, f64)>> = vec![Vec::new(); known.len()];
+    for (k, &row) in hard.iter().enumerate() {
+        for (point, weight) in rows.row(row) {
+            if !known[point as usize] {
                 at_point[point as usize].push((k, weight));
             }
         }
     }
-    let mut product = Mat::<f64>::zeros(rows.len(), rows.len());
+    let mut product = Mat::<f64>::zeros(hard.len(), hard.len());
     for entries in &at_point {
         for &(j, b) in entries {
             for &(i, a) in entries.iter().filter(|(i, _)| *i >= j) {
@@ -90,30 +90,27 @@ fn gram(system: System<'_>) -> Option<Mat<f64>> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
-    use crate::{Matrix, Pattern, Rows};
 
     #[test]
-    fn rows_hold_to_the_last_digit_and_known_points_stay() {
-        let matrix = Matrix::new(Arc::new(Pattern::from_stencils(4, std::iter::empty::<&[u32]>())));
-        let rows = Rows::new(4, [vec![(0, 0.2), (1, 0.3), (2, 0.5)], vec![(2, 0.7), (3, 0.3)]]);
+    fn hard_rows_hold_to_the_last_digit_and_known_points_stay() {
+        let mut rows =
+            Rows::new(4, [vec![(0, 0.2), (1, 0.3), (2, 0.5)], vec![(2, 0.7), (3, 0.3)], vec![(3, 1.0)]]);
+        rows.compliance_mut()[2] = 0.1;
         let known = [true, false, false, false];
-        let system = System { matrix: &matrix, rows: &rows, known: &known };
-        let mut x: Vec<Vec3> = (0..6).map(|i| Vec3::new(f64::from(i).sin(), 1.0, f64::from(i * i))).collect();
+        let mut x: Vec<Vec3> = (0..4).map(|i| Vec3::new(f64::from(i).sin(), 1.0, f64::from(i * i))).collect();
         let before = x.clone();
         let want = [Vec3::new(1.0, 2.0, 3.0), Vec3::new(-1.0, 0.5, 4.0)];
-        let mut residual = vec![Vec3::ZERO; 6];
+        let mut lack = vec![Vec3::ONE; 3];
         for (k, want) in want.iter().enumerate() {
-            residual[4 + k] = *want - rows.row_times(k, &x[..4]);
+            lack[k] = *want - rows.row_times(k, &x);
         }
-        assert!(Polish::default().apply(system, &residual, &mut x));
+        assert!(Polish::default().apply(&rows, &known, &lack, &mut x));
         assert_eq!(x[0], before[0]);
         for (k, want) in want.iter().enumerate() {
-            assert!((*want - rows.row_times(k, &x[..4])).length() < 1e-14);
+            assert!((*want - rows.row_times(k, &x)).length() < 1e-14);
         }
         let twice = Rows::new(4, [vec![(1, 0.5)], vec![(1, 0.25)]]);
-        assert!(!Polish::default().apply(System { rows: &twice, ..system }, &residual, &mut x));
+        assert!(!Polish::default().apply(&twice, &known, &lack, &mut x));
     }
 }

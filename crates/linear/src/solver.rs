@@ -5,7 +5,7 @@ use std::sync::Arc;
 use geometry::{Mat3, Vec3};
 
 use crate::conjugate::{End, Scratch, Stop, conjugate_gradients};
-use crate::direct::Direct;
+use crate::direct::{Direct, Precision};
 use crate::policy::{Costs, Patience, Wear, rows_are_cheap};
 use crate::polish::Polish;
 use crate::system::{System, norm};
@@ -16,10 +16,12 @@ const SMALLEST_TOLERANCE: f64 = 1e-14;
 /// Corrections with a fresh factor before the residual is what it is.
 const REFINEMENTS: usize = 6;
 /// Restarts from the true residual, where the recurrence's has drifted away from it.
-const ROUNDS: usize = 5;
+const ROUNDS: usize = 6;
+/// From this round on rows that do not hold to round-off will not.
+const UNLIKELY_ROUND: usize = 4;
 /// Iterations after which their success can be foretold: with the diagonal blocks residuals rise before they fall, with a
 /// factor of a matrix much like this one they do not.
-const FORETELL: (usize, usize) = (4, 2);
+const FORETELL: (usize, usize) = (4, 1);
 /// Iterations of [`Method::ConjugateGradients`] before it gives up, at least and per unknown point.
 const CG_ITERATIONS: (usize, usize) = (1000, 10);
 
@@ -100,6 +102,8 @@ pub struct Solver {
 struct State {
     /// Weights and compliances of the rows in the kept factor, and what it has cost.
     kept: Option<(Vec<f64>, Vec<f64>, Wear)>,
+    /// A factor in single precision was tried and was not good enough.
+    single_failed: bool,
     /// Block-Jacobi iterations were tried and were not worth it.
     jacobi_failed: bool,
     /// Whether it is worth trying an older factor.
@@ -242,7 +246,10 @@ impl Solver {
         }
         let Some(direct) = &mut self.direct else { return Ok(()) };
         self.state.kept = None;
-        direct.factorize(matrix, rows)?;
+        if self.state.single_failed || direct.factorize(matrix, rows, Precision::Single).is_err() {
+            self.state.single_failed = true;
+            direct.factorize(matrix, rows, Precision::Double)?;
+        }
         self.factorizations += 1;
         self.state.kept = Some((rows.weights().to_vec(), rows.compliance().to_vec(), Wear::default()));
         Ok(())
@@ -250,9 +257,13 @@ impl Solver {
 
     /// One correction with the kept factor, whatever matrix it is of: replaces a right-hand side (of the points in `x`, of the
     /// rows in `multipliers`) by about the solution, zero at known points. Much cheaper than a solve, and no residual is
-    /// looked at: for callers who judge by their own. False, and nothing touched, when no factor is kept.
-    pub fn correct(&mut self, x: &mut [Vec3], multipliers: &mut [Vec3]) -> Result<bool, Error> {
+    /// looked at: for callers who judge by their own. Hard rows hold to round-off. False, and nothing touched, when no factor
+    /// is kept.
+    pub fn correct(&mut self, rows: &Rows, x: &mut [Vec3], multipliers: &mut [Vec3]) -> Result<bool, Error> {
         let count = self.pattern.count();
+        if !self.rows.same_support(rows) {
+            return Err(Error::OtherRows);
+        }
         expect("x", count, x.len())?;
         expect("multipliers", self.rows.len(), multipliers.len())?;
         let Some(direct) = self.direct.as_mut().filter(|_| self.state.kept.is_some()) else {
@@ -262,6 +273,12 @@ impl Solver {
         self.x[count..].copy_from_slice(multipliers);
         direct.solve(&mut self.x);
         x.copy_from_slice(&self.x[..count]);
+        if !rows.is_empty() {
+            for (r, lack) in multipliers.iter_mut().enumerate() {
+                *lack -= rows.row_times(r, x);
+            }
+            self.polish.apply(rows, &self.known, multipliers, x);
+        }
         multipliers.copy_from_slice(&self.x[count..]);
         Ok(true)
     }
@@ -281,14 +298,16 @@ impl Solver {
     pub fn info(&self) -> Info {
         let plan = self.direct.as_ref().map(Direct::plan);
         let kind = if self.rows.is_empty() { "LLᵀ" } else { "LDLᵀ of the saddle-point matrix" };
+        let single = self.direct.as_ref().is_some_and(|direct| direct.precision() == Precision::Single);
+        let digits = if single { " in single precision, corrected in double" } else { "" };
         let method = match self.settings.method {
-            Method::Direct => format!("multifrontal {kind}, every matrix"),
+            Method::Direct => format!("multifrontal {kind}{digits}, every matrix"),
             Method::ConjugateGradients => "conjugate gradients with 3×3 diagonal blocks".into(),
             Method::Auto if self.factorizations == 0 => {
                 "conjugate gradients with 3×3 diagonal blocks (automatic)".into()
             }
             Method::Auto => {
-                format!("multifrontal {kind}, kept for conjugate gradients while it pays (automatic)")
+                format!("multifrontal {kind}{digits}, kept for conjugate gradients while it pays (automatic)")
             }
         };
         Info {
@@ -378,9 +397,18 @@ impl Solver {
                 self.state.jacobi_failed = true;
             }
         }
-        self.factorize(system.matrix, system.rows)?;
         let mut refinements = 0;
-        let solution = self.iterate(system, size, tolerance, REFINEMENTS, false, &mut refinements)?;
+        let mut solution = None;
+        if !self.state.single_failed {
+            self.factorize(system.matrix, system.rows)?;
+            solution = self.iterate(system, size, tolerance, REFINEMENTS, false, &mut refinements)?;
+            self.state.single_failed = solution.is_none();
+        }
+        if solution.is_none() {
+            self.factorize(system.matrix, system.rows)?;
+            refinements = 0;
+            solution = self.iterate(system, size, tolerance, REFINEMENTS, false, &mut refinements)?;
+        }
         iterations += refinements;
         let Some(solution) = solution else { return Err(self.not_converged(system, size, iterations)) };
         if let Some((_, _, wear)) = &mut self.state.kept {
@@ -421,19 +449,23 @@ impl Solver {
         let mut polished = false;
         for round in 0..ROUNDS {
             system.residual(&self.right, &self.x, &mut self.scratch.r);
-            let rows_hold = system.rows_hold(&self.right, &self.x, &self.scratch.r);
+            let hard_rows_hold = system.hard_rows_hold(&self.right, &self.x, &self.scratch.r);
+            let yielding_rows_hold =
+                system.yielding_rows_hold(&self.right, &self.x, &self.scratch.r, tolerance);
             let mut size = size.max(system.transposed_size(&self.x[count..], &mut self.scratch.z));
             let residual = norm(&self.scratch.r[..count]);
             let relative = if residual == 0.0 { 0.0 } else { residual / size };
-            // rows that two corrections could not bring closer hold as well as round-off lets them
-            if relative <= tolerance && !rows_hold && !polished && round > 0 {
+            let done = relative <= tolerance && yielding_rows_hold;
+            if done && !hard_rows_hold && !polished && round > 0 {
                 // all but the last digits of the rows is done
-                polished = self.polish.apply(system, &self.scratch.r, &mut self.x);
+                let lack = &self.scratch.r[count..];
+                polished = self.polish.apply(system.rows, system.known, lack, &mut self.x[..count]);
                 if polished {
                     continue;
                 }
             }
-            if relative <= tolerance && (rows_hold || polished || round > 2) {
+            // rows that some corrections could not bring closer hold as well as round-off lets them
+            if done && (hard_rows_hold || polished) || relative <= tolerance && round >= UNLIKELY_ROUND {
                 return Ok(Some(Solution {
                     factorized: false,
                     iterations: *iterations,
@@ -443,11 +475,15 @@ impl Solver {
             if given_up || *iterations >= budget {
                 break;
             }
-            if !rows_hold {
+            if !(hard_rows_hold && yielding_rows_hold) {
                 // to a point where the rows hold; the iteration keeps them
                 precondition(&mut self.scratch.r);
                 self.x.iter_mut().zip(&self.scratch.r).for_each(|(x, &z)| *x += z);
                 *iterations += 1;
+                // what the factor's precision leaves of them would come back with every later correction
+                system.rows_residual(&self.right, &self.x, &mut self.scratch.r);
+                let lack = &self.scratch.r[count..];
+                self.polish.apply(system.rows, system.known, lack, &mut self.x[..count]);
                 system.residual(&self.right, &self.x, &mut self.scratch.r);
                 size = size.max(system.transposed_size(&self.x[count..], &mut self.scratch.z));
             }
@@ -515,7 +551,7 @@ impl Jacobi {
     fn prepare(&mut self, pattern: &Pattern, system: System<'_>) -> Result<(), Error> {
         let System { matrix, rows, known } = system;
         if !rows.is_empty() {
-            return self.with_rows(pattern, system).factorize(matrix, rows);
+            return self.with_rows(pattern, system).factorize(matrix, rows, Precision::Double);
         }
         self.inverses.resize(pattern.count(), Mat3::ZERO);
         for (point, inverse) in self.inverses.iter_mut().enumerate() {

@@ -31,6 +31,14 @@ impl Least {
     }
 }
 
+/// The signed angle between the normals of triangles (e0, e1, a) and (e1, e0, b), in (−π, π], as [`Folded::angle`] has it,
+/// where nothing else is asked for: with normals e×a and −e×b as long as they come, a and b seen from e0, their
+/// sine and cosine are ‖e‖ e·(a×b) and −(e×a)·(e×b) up to one common factor.
+pub(crate) fn angle([e0, e1, a, b]: &[Vec3; 4]) -> f64 {
+    let (e, a, b) = (*e1 - *e0, *a - *e0, *b - *e0);
+    (e.length() * e.dot(a.cross(b))).atan2(-e.cross(a).dot(e.cross(b)))
+}
+
 /// One triangle of the hinge, seen from the edge.
 #[derive(Clone, Copy)]
 struct Wing {

@@ -3,7 +3,7 @@
 use dynamics::{Block, Element, Viscous};
 use geometry::{Vec3, triangle_area};
 
-use crate::fold::{Folded, Least};
+use crate::fold::{self, Folded, Least};
 
 /// Bending of two triangles about their shared edge.
 ///
@@ -36,7 +36,7 @@ impl Hinge {
         let [e0, e1, a, b] = *points;
         let area = triangle_area(e0, e1, a) + triangle_area(e0, e1, b);
         let stiffness = bending / 6.0 * 3.0 * e0.distance_squared(e1) / area;
-        Some(Self { rest_angle: Folded::new(points, &least).angle(), stiffness, least })
+        Some(Self { rest_angle: fold::angle(points), stiffness, least })
     }
 
     /// The same hinge with another rest angle, `factor` times as stiff: what creases and changing rest shapes make of it.
@@ -46,7 +46,7 @@ impl Hinge {
 
     /// The signed angle θ between the two normals, in (−π, π].
     pub fn angle(&self, x: &[Vec3; 4]) -> f64 {
-        Folded::new(x, &self.least).angle()
+        fold::angle(x)
     }
 }
 
@@ -79,7 +79,7 @@ impl Element<4> for Hinge {
 }
 
 impl Viscous<4> for Hinge {
-    fn with_viscosity(&self, eta: f64, past: &[(f64, [Vec3; 4]); 2]) -> Self {
+    fn with_viscosity(&self, eta: f64, past: &[(f64, [Vec3; 4])]) -> Self {
         let past_angle: f64 = past.iter().map(|(weight, x)| weight * self.angle(x)).sum();
         Self {
             rest_angle: (self.rest_angle + eta * past_angle) / (1.0 + eta),

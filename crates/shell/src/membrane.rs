@@ -237,7 +237,7 @@ impl Element<3> for Membrane {
 }
 
 impl Viscous<3> for Membrane {
-    fn with_viscosity(&self, eta: f64, past: &[(f64, [Vec3; 3]); 2]) -> Self {
+    fn with_viscosity(&self, eta: f64, past: &[(f64, [Vec3; 3])]) -> Self {
         let past_strain: Vec3 = past.iter().map(|(weight, x)| *weight * green(self.threads(x))).sum();
         Self {
             b: self.b,

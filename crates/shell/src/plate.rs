@@ -3,7 +3,7 @@
 use dynamics::{Block, Element, Viscous};
 use geometry::{Mat3, Vec3};
 
-use crate::fold::{Folded, Least};
+use crate::fold::{self, Folded, Least};
 
 /// How much a sheet resists being curved, in N·m, with S the curvature in thread directions (u warp, v weft):
 ///
@@ -95,8 +95,8 @@ impl Plate {
             let doubled_area = 2.0 * area;
             let mut heights = 2.0 * doubled_area / edge.length();
             plate.least[i] = if present[i] { Least::new(&fold) } else { None };
-            if let Some(least) = &plate.least[i] {
-                plate.rest_angles[i] = Folded::new(&fold, least).angle();
+            if plate.least[i].is_some() {
+                plate.rest_angles[i] = fold::angle(&fold);
                 heights = (doubled_area + edge.cross(fold[3] - fold[0]).length()) / edge.length();
             }
             let [u, v] = axes.map(|axis| axis.dot(across));
@@ -241,7 +241,7 @@ impl Element<6> for Plate {
 }
 
 impl Viscous<6> for Plate {
-    fn with_viscosity(&self, eta: f64, past: &[(f64, [Vec3; 6]); 2]) -> Self {
+    fn with_viscosity(&self, eta: f64, past: &[(f64, [Vec3; 6])]) -> Self {
         let turned: Vec3 = past.iter().map(|(weight, x)| *weight * self.turned(&self.folds(x))).sum();
         let weights: f64 = past.iter().map(|(weight, _)| weight).sum();
         // `turned` is measured from θ̄: Σ wθ = Σ w(θ − θ̄) + θ̄ Σ w

@@ -318,12 +318,10 @@ impl Element<4> for Tet {
 }
 
 impl Viscous<4> for Tet {
-    fn with_viscosity(&self, eta: f64, past: &[(f64, [Vec3; 4]); 2]) -> Self {
+    fn with_viscosity(&self, eta: f64, past: &[(f64, [Vec3; 4])]) -> Self {
         let mut strain = Mat3::ZERO;
         for (weight, x) in past {
-            if *weight != 0.0 {
-                strain += green(&self.deformation(x)) * *weight;
-            }
+            strain += green(&self.deformation(x)) * *weight;
         }
         Self { viscosity: self.friction * eta, past: strain, ..*self }
     }
