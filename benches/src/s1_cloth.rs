@@ -5,6 +5,7 @@
 
 mod rivals;
 mod sheet;
+mod stopwatch;
 
 use std::process::ExitCode;
 use std::time::Instant;
@@ -31,7 +32,7 @@ struct Run {
     steps: f64,
     iterations: f64,
     factorizations: f64,
-    /// Share of the last frame's time that went into forces and matrices.
+    /// Share of the time that went into energies, forces and matrices.
     assembly: f64,
     /// Centre of mass and the two free corners at each sampled instant.
     track: Vec<[Vec3; 3]>,
@@ -135,11 +136,7 @@ fn simulate(name: String, cells: usize, frame_rate: f64, substeps: Option<usize>
     for frame in 1..=frames {
         let start = Instant::now();
         let effort = sheet.advance(1.0 / frame_rate);
-        let of_frame = start.elapsed().as_secs_f64();
-        seconds += of_frame;
-        if frame == frames {
-            run.assembly = 1e-3 * sheet.assembly(&effort) / of_frame;
-        }
+        seconds += start.elapsed().as_secs_f64();
         run.steps += effort.steps as f64 / frames as f64;
         run.iterations += effort.iterations as f64 / frames as f64;
         run.factorizations += effort.factorizations as f64 / frames as f64;
@@ -148,6 +145,7 @@ fn simulate(name: String, cells: usize, frame_rate: f64, substeps: Option<usize>
             run.track.push(sheet.landmarks());
         }
     }
+    run.assembly = sheet.assembly() / seconds;
     run.ms_per_frame = 1e3 * seconds / frames as f64;
     println!(
         "{:<24} {:>9.1} {:>8.2}% {:>6.1} {:>7.1} {:>7.1} {:>8.0}%",

@@ -1,11 +1,10 @@
 //! The sheet itself: the same fabric at every resolution.
 
-use dynamics::{Body, Effort, Elements, Energy, Moment, Past, Settings, State, Stepper, Still, Substeps};
+use dynamics::{Body, Effort, Elements, Settings, State, Stepper, Still, Substeps};
 use geometry::Vec3;
-use linear::Matrix;
-use shell::{ClothBuilder, Hinge, Material, Membrane};
+use shell::{ClothBuilder, Material};
 
-use crate::timing::median_ms;
+use super::stopwatch::Stopwatch;
 
 /// Side length, in metres.
 pub(crate) const SIZE: f64 = 2.0;
@@ -38,9 +37,7 @@ pub(crate) struct Sheet {
     state: State,
     guide: Still,
     masses: Vec<f64>,
-    /// The body's own, to time their assembly.
-    membranes: Elements<Membrane, 3>,
-    hinges: Elements<Hinge, 4>,
+    assembly: Stopwatch,
 }
 
 impl Sheet {
@@ -63,23 +60,20 @@ impl Sheet {
         let mut known = vec![false; points.len()];
         (known[0], known[cells]) = (true, true);
         let friction = material.damping_time();
-        let mut membranes = Elements::new(cloth.membranes).damped(friction);
-        let mut hinges = Elements::new(cloth.hinges).damped(friction);
+        let assembly = Stopwatch::default();
         let body = Body::builder(cloth.masses.clone())
-            .energy(membranes.clone())
-            .energy(hinges.clone())
+            .energy(assembly.timed(Elements::new(cloth.membranes).damped(friction)))
+            .energy(assembly.timed(Elements::new(cloth.hinges).damped(friction)))
             .known(known)
             .gravity(Vec3::new(0.0, -9.81, 0.0))
             .build()
             .expect("a sound body");
-        membranes.bind(body.pattern());
-        hinges.bind(body.pattern());
         let substeps = substeps.map_or(Substeps::Automatic, Substeps::Fixed);
         let settings = Settings { substeps, ..Settings::default() };
         let stepper = Stepper::new(&body, &points, settings).expect("a system that can be factorised");
         let guide = Still::new(points.clone());
         let (state, masses) = (State::at_rest(points), cloth.masses);
-        Self { cells, body, stepper, state, guide, masses, membranes, hinges }
+        Self { cells, body, stepper, state, guide, masses, assembly }
     }
 
     pub(crate) fn advance(&mut self, seconds: f64) -> Effort {
@@ -87,26 +81,9 @@ impl Sheet {
         stepper.advance(body, state, guide, seconds, &mut []).expect("the sheet falls")
     }
 
-    /// Milliseconds of what an advance that took `effort` did to the elements, from medians where the sheet is now: friction,
-    /// forces and matrix in every Newton iteration, forces again in every correction.
-    pub(crate) fn assembly(&self, effort: &Effort) -> f64 {
-        let x = &self.state.positions;
-        let moment = Moment { time: self.state.time, guide_positions: x, guide_velocities: x };
-        let past = Past { implicit: 0.3 / 24.0, positions: [(1.0, x), (0.0, x)] };
-        let mut matrix = Matrix::new(self.body.pattern().clone());
-        let mut gradient = vec![Vec3::ZERO; x.len()];
-        let energies: [&dyn Energy; 2] = [&self.membranes, &self.hinges];
-        let mut forces = || energies.iter().for_each(|e| e.add_gradient(&moment, x, &mut gradient));
-        let of_forces = median_ms(&mut forces);
-        let mut of_matrix = || {
-            matrix.set_zero();
-            for energy in energies {
-                let damped = energy.over(&past);
-                damped.as_deref().unwrap_or(energy).add_hessian(&moment, x, x, &mut matrix);
-            }
-        };
-        let of_matrix = median_ms(&mut of_matrix);
-        effort.iterations as f64 * (of_forces + of_matrix) + effort.linear_iterations as f64 * of_forces
+    /// Seconds that energies, forces and matrices have taken so far.
+    pub(crate) fn assembly(&self) -> f64 {
+        self.assembly.seconds()
     }
 
     /// Centre of mass, and the two corners that are free.

@@ -189,7 +189,7 @@ impl Workspace {
             let exact_already =
                 self.delta.iter().chain(&self.row_residual).all(|d| d.length_squared() < 1e-30);
             // Far from the answer the direction matters more than its digits.
-            let tolerance = if newton.linear { 1e-7 } else { 1e-4 };
+            let tolerance = if newton.linear { 1e-7 } else { 5e-4 };
             let solution = self.solver.solve(
                 &self.system,
                 &self.force,
@@ -306,11 +306,15 @@ impl Workspace {
         for (f, (m, y)) in self.force.iter_mut().zip(body.masses().iter().zip(y.iter())) {
             *f = weight * m * *y;
         }
+        // not the stage's own: those are the forces that hold its averages
+        let mut multipliers = vec![Vec3::ZERO; rows.len()];
+        y.copy_from_slice(&self.force);
+        if self.solver.correct(rows, y, &mut multipliers)? {
+            return Ok(());
+        }
         // no guess: the smooth estimate is far smaller than the raw one
         y.fill(Vec3::ZERO);
         self.row_residual.fill(Vec3::ZERO);
-        // not the stage's own: those are the forces that hold its averages
-        let mut multipliers = vec![Vec3::ZERO; rows.len()];
         self.solver.solve(&self.system, &self.force, rows, &self.row_residual, y, &mut multipliers, 1e-2)?;
         Ok(())
     }
