@@ -56,14 +56,17 @@ impl Spent {
 
 /// Runs the benchmark.
 pub(crate) fn run(options: &[String]) -> ExitCode {
-    let frames: usize = match options {
-        [] => 24,
-        [flag, count] if flag == "--frames" => count.parse().unwrap_or(24),
-        _ => {
-            eprintln!("unknown option {}; known is --frames N", options[0]);
-            return ExitCode::from(2);
+    let (mut frames, mut only) = (24, None);
+    for option in options.chunks(2) {
+        match option {
+            [flag, count] if flag == "--frames" => frames = count.parse().unwrap_or(frames),
+            [flag, name] if flag == "--only" => only = Some(name.as_str()),
+            _ => {
+                eprintln!("unknown option {}; known are --frames N and --only SIZES", option[0]);
+                return ExitCode::from(2);
+            }
         }
-    };
+    }
     let start = Instant::now();
     let puppet = puppet();
     let clustering = start.elapsed().as_secs_f64();
@@ -75,7 +78,7 @@ pub(crate) fn run(options: &[String]) -> ExitCode {
         "guide-mesh", "averages", "overhead", "residual", "with contact", "fps", "Newton iterations/frame"
     );
     let (mut off, mut on, mut fps, mut worst) = (Map::new(), Map::new(), Map::new(), 0.0_f64);
-    for case in &cases {
+    for case in cases.iter().filter(|case| only.is_none_or(|only| case.name == only)) {
         let [free, touching] = [false, true].map(|contact| single_threaded(|| case.measure(frames, contact)));
         println!(
             "{:<12} {:>9} {:>11.1}% {:>12.1e} {:>13.1}% {:>12.1} {:>12.1} and {:>7.1}",

@@ -439,6 +439,17 @@ impl Obstruction for Collision {
         Ok(safe_fraction(&self.surfaces, &pairs, &here, &there, self.reach, |_| false).time >= 1.0)
     }
 
+    /// Where the list of the last step is right at the start, what is felt there decides: to make a list for a guess, and another
+    /// for where the step then goes, is most of the price of a step in the air.
+    fn seems_clear(&mut self, start: &[Vec3], guess: &[Vec3], time: f64) -> Result<bool, dynamics::Error> {
+        self.check(start).map_err(boxed)?;
+        let here = self.all(start, &self.now.places);
+        if self.now.is_tangled || !self.watch.holds(&here) {
+            return self.is_clear(start, guess, time);
+        }
+        Ok(felt(&self.surfaces, &self.watch.list, &here).is_empty())
+    }
+
     fn haste(&self, seconds: f64) -> f64 {
         let Some(span) = &self.span else { return 0.0 };
         let carried = self.attachment.len();
@@ -476,7 +487,8 @@ impl Obstruction for Collision {
         let start = self.all(approach.start, &self.now.places);
         self.find_tangle(&start).map_err(boxed)?;
         let guess = self.all(approach.guess, &self.targets);
-        self.cover(&start, &guess).map_err(boxed)?;
+        // no list for the way to the guess: the first Newton step may go elsewhere
+        self.cover(&start, &start).map_err(boxed)?;
         self.rubbing = self.now.rubbing.clone();
         self.stage = Some(Scene {
             motion: guess.iter().zip(&start).map(|(g, s)| *g - *s).collect(),

@@ -21,6 +21,12 @@ pub trait Obstruction: Send {
     /// near nothing. Then a step needs no further thought.
     fn is_clear(&mut self, start: &[Vec3], end: &[Vec3], time: f64) -> Result<bool, Error>;
 
+    /// A quick look whether a step from `start`, perhaps to `guess`, is worth trying as if nothing were near. To be wrong costs
+    /// time, no more: the step's own way is looked at afterwards.
+    fn seems_clear(&mut self, start: &[Vec3], guess: &[Vec3], time: f64) -> Result<bool, Error> {
+        self.is_clear(start, guess, time)
+    }
+
     /// How many times further what moves by itself, and is in the way, goes in `seconds` than a step can follow. At most 1: no
     /// shorter steps are needed for it.
     fn haste(&self, seconds: f64) -> f64;

@@ -48,7 +48,7 @@ impl Stepper {
         };
         let place = |i: usize| if body.known()[i] { self.guide_positions[i] } else { free(i) };
         let guess: Vec<Vec3> = (0..before.positions.len()).map(place).collect();
-        if obstruction.is_clear(&before.positions, &guess, end)? {
+        if obstruction.seems_clear(&before.positions, &guess, end)? {
             let attempt = self.step(body, state, guide, h)?;
             let there = attempt.solved.converged;
             if !there || obstruction.is_clear(&before.positions, &state.positions, end)? {
