@@ -56,13 +56,14 @@ impl Spent {
 
 /// Runs the benchmark.
 pub(crate) fn run(options: &[String]) -> ExitCode {
-    let (mut frames, mut only) = (24, None);
+    let (mut frames, mut steps, mut only) = (24, 4, None);
     for option in options.chunks(2) {
         match option {
             [flag, count] if flag == "--frames" => frames = count.parse().unwrap_or(frames),
+            [flag, count] if flag == "--steps" => steps = count.parse().unwrap_or(steps),
             [flag, name] if flag == "--only" => only = Some(name.as_str()),
             _ => {
-                eprintln!("unknown option {}; known are --frames N and --only SIZES", option[0]);
+                eprintln!("unknown option {}; known are --frames N, --steps N and --only SIZES", option[0]);
                 return ExitCode::from(2);
             }
         }
@@ -79,7 +80,8 @@ pub(crate) fn run(options: &[String]) -> ExitCode {
     );
     let (mut off, mut on, mut fps, mut worst) = (Map::new(), Map::new(), Map::new(), 0.0_f64);
     for case in cases.iter().filter(|case| only.is_none_or(|only| case.name == only)) {
-        let [free, touching] = [false, true].map(|contact| single_threaded(|| case.measure(frames, contact)));
+        let [free, touching] =
+            [false, true].map(|contact| single_threaded(|| case.measure(frames, steps, contact)));
         println!(
             "{:<12} {:>9} {:>11.1}% {:>12.1e} {:>13.1}% {:>12.1} {:>12.1} and {:>7.1}",
             case.name,
@@ -100,7 +102,7 @@ pub(crate) fn run(options: &[String]) -> ExitCode {
         "{}",
         json!({
             "bench": "tracks", "overhead": off, "overhead_contact": on, "fps_contact": fps, "residual": worst,
-            "clustering_s": puppet.1, "threads": 1,
+            "clustering_s": puppet.1, "steps": steps, "threads": 1,
         })
     );
     ExitCode::SUCCESS
@@ -124,8 +126,8 @@ impl Case {
         Self { name, frames: points(clip), rate: clip.frame_rate_hz, rest, triangles, way, averages }
     }
 
-    /// The shell, with its averages or without.
-    fn shell(&self, averages: Option<Averages>) -> Tracked {
+    /// The shell, with its averages or without, in so many steps a frame.
+    fn shell(&self, averages: Option<Averages>, steps: usize) -> Tracked {
         let material = Material::preset("vinyl").expect("it is in the list");
         let cloth =
             ClothBuilder::new(&self.rest, &self.triangles, &material).build().expect("samples are sound");
@@ -141,7 +143,7 @@ impl Case {
             gravity: -9.81 * Vec3::Y,
             stepping: Settings {
                 integrator: Integrator::LinearlyImplicit { delta: 0.0 },
-                substeps: Substeps::Fixed(4),
+                substeps: Substeps::Fixed(steps),
                 ..Settings::default()
             },
             plasticity: None,
@@ -161,8 +163,9 @@ impl Case {
     }
 
     /// Simulates frames; every one also without averages, from the same state.
-    fn measure(&self, frames: usize, contact: bool) -> Run {
-        let (mut tracked, mut plain) = (self.shell(Some(self.averages.clone())), self.shell(None));
+    fn measure(&self, frames: usize, steps: usize, contact: bool) -> Run {
+        let (mut tracked, mut plain) =
+            (self.shell(Some(self.averages.clone()), steps), self.shell(None, steps));
         let (mut collision, mut other) = (self.collision(), self.collision());
         tracked.begin(&self.frames[0]).expect("the first pose can be reached");
         plain.begin(&self.frames[0]).expect("nothing is asked of it");
