@@ -36,10 +36,12 @@ impl BroadPhase {
         end: &[Vec3],
         reach: f64,
     ) -> Result<Vec<Pair>, Error> {
-        self.pairs(surfaces, start, end, reach, Pace::Common)
+        let mut pairs = self.pairs(surfaces, start, end, reach, Pace::Common)?;
+        pairs.par_sort_unstable();
+        Ok(pairs)
     }
 
-    /// [`BroadPhase::candidates`] for points that go at the pace given.
+    /// [`BroadPhase::candidates`] for points that go at the pace given, in no order: most are sorted out before they are sorted.
     pub(crate) fn pairs(
         &mut self,
         surfaces: &Surfaces,

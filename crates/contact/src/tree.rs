@@ -140,9 +140,9 @@ impl Tree {
         node.checked_sub(self.leaves - 1)
     }
 
-    /// Every two different things whose boxes overlap, once, the smaller number first, as far as `keep` says; ascending.
+    /// Every two different things whose boxes overlap, once, the smaller number first, as far as `keep` says; in no order.
     pub(crate) fn pairs_within(&self, keep: impl Fn(u32, u32) -> bool + Sync) -> Vec<[u32; 2]> {
-        let meet = |a: usize, b: usize, next: &mut Vec<(usize, usize)>, found: &mut Vec<u64>| {
+        let meet = |a: usize, b: usize, next: &mut Vec<(usize, usize)>, found: &mut Vec<[u32; 2]>| {
             if !(self.lively[a] || self.lively[b]) || !self.nodes[a].meets(&self.nodes[b]) {
                 return;
             }
@@ -164,7 +164,7 @@ impl Tree {
                 for j in from..slots_b.end {
                     let t = self.order[j];
                     if one.meets(&self.boxes[j]) && keep(s, t) {
-                        found.push(key(s.min(t), s.max(t)));
+                        found.push([s.min(t), s.max(t)]);
                     }
                 }
             }
@@ -172,9 +172,10 @@ impl Tree {
         traverse(self.order.is_empty(), meet)
     }
 
-    /// Every thing of this tree with every thing of another whose boxes overlap, as far as `keep` says; ascending.
+    /// Every thing of this tree with every thing of another whose boxes overlap, as far as `keep` says; in no
+    /// order.
     pub(crate) fn pairs_with(&self, other: &Self, keep: impl Fn(u32, u32) -> bool + Sync) -> Vec<[u32; 2]> {
-        let meet = |a: usize, b: usize, next: &mut Vec<(usize, usize)>, found: &mut Vec<u64>| {
+        let meet = |a: usize, b: usize, next: &mut Vec<(usize, usize)>, found: &mut Vec<[u32; 2]>| {
             if !(self.lively[a] || other.lively[b]) || !self.nodes[a].meets(&other.nodes[b]) {
                 return;
             }
@@ -195,7 +196,7 @@ impl Tree {
                         for j in slots_b.clone() {
                             let t = other.order[j];
                             if one.meets(&other.boxes[j]) && keep(s, t) {
-                                found.push(key(s, t));
+                                found.push([s, t]);
                             }
                         }
                     }
@@ -209,19 +210,19 @@ impl Tree {
 /// Walks down both trees from their roots; `meet` handles two nodes, and adds further ones or what it found.
 fn traverse(
     is_empty: bool,
-    meet: impl Fn(usize, usize, &mut Vec<(usize, usize)>, &mut Vec<u64>) + Sync,
+    meet: impl Fn(usize, usize, &mut Vec<(usize, usize)>, &mut Vec<[u32; 2]>) + Sync,
 ) -> Vec<[u32; 2]> {
     if is_empty {
         return Vec::new();
     }
-    // Enough tasks to share, from the top; their order does not matter, because what is found gets sorted.
+    // enough tasks to share, from the top
     let (mut tasks, mut found) = (vec![(0, 0)], Vec::new());
     for _ in 0..6 {
         let mut next = Vec::new();
         tasks.iter().for_each(|&(a, b)| meet(a, b, &mut next, &mut found));
         tasks = next;
     }
-    let parts: Vec<Vec<u64>> = tasks
+    let parts: Vec<Vec<[u32; 2]>> = tasks
         .into_par_iter()
         .map(|task| {
             let (mut open, mut found) = (vec![task], Vec::new());
@@ -232,12 +233,7 @@ fn traverse(
         })
         .collect();
     parts.iter().for_each(|part| found.extend_from_slice(part));
-    found.par_sort_unstable();
-    found.into_iter().map(|key| [(key >> 32) as u32, key as u32]).collect()
-}
-
-fn key(a: u32, b: u32) -> u64 {
-    u64::from(a) << 32 | u64::from(b)
+    found
 }
 
 /// Sorts things into leaves: halves along the longest side of their centres, again and again. `starts` tells where each
@@ -323,8 +319,13 @@ mod tests {
                     }
                 }
                 within.sort_unstable();
-                assert_eq!(tree.pairs_within(keep), within, "{count} {round}");
-                assert_eq!(tree.pairs_with(&other, |s, _| s % 3 == 0), between, "{count} {round}");
+                let sorted = |mut pairs: Vec<[u32; 2]>| {
+                    pairs.sort_unstable();
+                    pairs
+                };
+                assert_eq!(sorted(tree.pairs_within(keep)), within, "{count} {round}");
+                let found = tree.pairs_with(&other, |s, _| s % 3 == 0);
+                assert_eq!(sorted(found), between, "{count} {round}");
             }
         }
     }

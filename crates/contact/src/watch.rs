@@ -73,6 +73,8 @@ impl Watch {
             (least <= offset + reach).then_some(Watched { pair: *pair, offset, reach })
         };
         self.list = pairs.par_iter().filter_map(watched).collect();
+        // whatever the shape of the tree, and the number of threads
+        self.list.par_sort_unstable_by_key(|watched| watched.pair);
         Ok(())
     }
 

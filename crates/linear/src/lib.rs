@@ -31,6 +31,7 @@ mod elimination;
 mod error;
 mod factor;
 mod graph;
+mod jacobi;
 mod matrix;
 mod ordering;
 mod pattern;

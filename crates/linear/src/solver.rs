@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use geometry::{Mat3, Vec3};
+use geometry::Vec3;
 
 use crate::conjugate::{End, Scratch, Stop, conjugate_gradients};
 use crate::direct::{Direct, Precision};
+use crate::jacobi::Jacobi;
 use crate::policy::{Costs, Patience, Wear, rows_are_cheap};
 use crate::polish::Polish;
 use crate::system::{System, norm};
@@ -108,13 +109,6 @@ struct State {
     jacobi_failed: bool,
     /// Whether it is worth trying an older factor.
     patience: Patience,
-}
-
-/// The 3×3 diagonal blocks as a preconditioner; with rows, the rows beside them, factorised.
-#[derive(Default)]
-struct Jacobi {
-    inverses: Vec<Mat3>,
-    with_rows: Option<Direct>,
 }
 
 impl Solver {
@@ -358,11 +352,7 @@ impl Solver {
         let size = self.right_size(system);
         if size == 0.0 {
             // nothing pulls: the guess can only do harm
-            for (x, &known) in self.x.iter_mut().zip(system.known) {
-                if !known {
-                    *x = Vec3::ZERO;
-                }
-            }
+            self.drop_guess(system);
         }
         let Some(costs) = self.costs else { return self.solve_by_jacobi(system, size, tolerance) };
         let mut iterations = 0;
@@ -406,6 +396,8 @@ impl Solver {
         }
         if solution.is_none() {
             self.factorize(system.matrix, system.rows)?;
+            // what failed may have left anything
+            self.drop_guess(system);
             refinements = 0;
             solution = self.iterate(system, size, tolerance, REFINEMENTS, false, &mut refinements)?;
         }
@@ -415,6 +407,15 @@ impl Solver {
             wear.add(refinements, &costs);
         }
         Ok(Solution { factorized: true, iterations, ..solution })
+    }
+
+    /// x ← 0 at unknown points, and no multipliers.
+    fn drop_guess(&mut self, system: System<'_>) {
+        for (i, x) in self.x.iter_mut().enumerate() {
+            if system.known.get(i) != Some(&true) {
+                *x = Vec3::ZERO;
+            }
+        }
     }
 
     /// [`Method::ConjugateGradients`].
@@ -539,40 +540,6 @@ impl Solver {
         system.residual(&self.right, &self.x, &mut self.scratch.r);
         let size = size.max(system.transposed_size(&self.x[count..], &mut self.scratch.z));
         Error::NotConverged { residual: norm(&self.scratch.r[..count]) / size, iterations }
-    }
-}
-
-impl Jacobi {
-    /// The plan for the diagonal blocks with the rows.
-    fn with_rows(&mut self, pattern: &Pattern, system: System<'_>) -> &mut Direct {
-        self.with_rows.get_or_insert_with(|| Direct::new(pattern, system.known, system.rows, false))
-    }
-
-    fn prepare(&mut self, pattern: &Pattern, system: System<'_>) -> Result<(), Error> {
-        let System { matrix, rows, known } = system;
-        if !rows.is_empty() {
-            return self.with_rows(pattern, system).factorize(matrix, rows, Precision::Double);
-        }
-        self.inverses.resize(pattern.count(), Mat3::ZERO);
-        for (point, inverse) in self.inverses.iter_mut().enumerate() {
-            *inverse = Mat3::ZERO;
-            if !known[point] {
-                let block = matrix.diagonal(point);
-                *inverse = block.inverse();
-                let positive = block.x_axis.x > 0.0 && inverse.x_axis.x > 0.0 && block.determinant() > 0.0;
-                if !positive || !inverse.is_finite() {
-                    return Err(Error::NotPositiveDefinite { point });
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn apply(&mut self, v: &mut [Vec3]) {
-        match &mut self.with_rows {
-            Some(direct) => direct.solve(v),
-            None => v.iter_mut().zip(&self.inverses).for_each(|(v, inverse)| *v = *inverse * *v),
-        }
     }
 }
 
