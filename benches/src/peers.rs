@@ -58,9 +58,11 @@ pub(crate) fn measured(
     Ok(printed.lines().filter_map(|line| serde_json::from_str(line).ok()).collect())
 }
 
-/// Runs a command to its end; its output, or the last line of what it complained.
+/// Runs a command to its end, in the peers' folder (MuJoCo leaves a log where it runs); its output, or the last line of what
+/// it complained.
 pub(crate) fn run(command: &mut Command) -> Result<String, String> {
-    let output = command.output().map_err(|error| error.to_string())?;
+    std::fs::create_dir_all(folder()).map_err(|error| error.to_string())?;
+    let output = command.current_dir(folder()).output().map_err(|error| error.to_string())?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
