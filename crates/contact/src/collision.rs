@@ -443,6 +443,7 @@ impl Obstruction for Collision {
     /// for where the step then goes, is most of the price of a step in the air.
     fn seems_clear(&mut self, start: &[Vec3], guess: &[Vec3], time: f64) -> Result<bool, dynamics::Error> {
         self.check(start).map_err(boxed)?;
+        self.aim(time);
         let here = self.all(start, &self.now.places);
         if self.now.is_tangled || !self.watch.holds(&here) {
             return self.is_clear(start, guess, time);

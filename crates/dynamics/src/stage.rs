@@ -189,7 +189,7 @@ impl Workspace {
             let exact_already =
                 self.delta.iter().chain(&self.row_residual).all(|d| d.length_squared() < 1e-30);
             // Far from the answer the direction matters more than its digits.
-            let tolerance = if newton.linear { 1e-7 } else { 5e-4 };
+            let tolerance = if newton.linear { 5e-8 } else { 5e-4 };
             let solution = self.solver.solve(
                 &self.system,
                 &self.force,
