@@ -1,104 +1,195 @@
-//! Dense kernels of a front: Cholesky factor, triangular solve, symmetric update; recursive and parallel.
+//! Dense kernels of a front: elimination of its columns, and the update that it leaves to its parent.
 //!
 //! Each kernel halves its largest dimension until a tile fits, and runs independent halves by fork and join. Where it
-//! halves depends on sizes alone, so the same products are summed in the same order on any number of threads. The
-//! tiles are faer's, each on one thread.
+//! halves depends on sizes alone, so the same products are summed in the same order on any number of threads. Products
+//! of tiles are faer's, each on one thread; a few columns are eliminated by vector operations of our own, as most fronts
+//! are too narrow for anything else to pay.
+//!
+//! Signs J are 1 in the first `positive` columns of a front and −1 in the others.
 
-use std::mem::MaybeUninit;
-
-use faer::dyn_stack::MemStack;
-use faer::linalg::cholesky::llt::factor::{LltError, cholesky_in_place};
-use faer::linalg::matmul::triangular::{self, BlockStructure};
-use faer::linalg::triangular_solve::solve_lower_triangular_in_place;
 use faer::reborrow::*;
 use faer::{Accum, MatMut, MatRef, Par, linalg::matmul::matmul};
+use pulp::{Arch, Simd, WithSimd};
 
 use crate::scalar::Scalar;
 
-/// Columns of a diagonal tile that is factorised in one piece.
-const TILE: usize = 128;
+/// Columns of a node.
+const NODE: usize = 3;
+/// Columns that are eliminated one node after the other; a multiple of [`NODE`].
+const NARROW: usize = 18;
+/// Columns of a tile of a triangle.
+const TILE: usize = 32;
 /// Multiply-adds below which a product is not divided: about a tenth of a millisecond of work.
 const GRAIN: usize = 1 << 21;
 
-/// Replaces the lower triangle of A by L with A = L Lᵀ. On failure gives the column whose pivot is not positive.
-pub(crate) fn cholesky<T: Scalar>(a: MatMut<'_, T>) -> Result<(), usize> {
-    let n = a.nrows();
-    if n <= TILE {
-        // faer asks for one vector as long as the tile, aligned to a cache line
-        let mut scratch = [MaybeUninit::uninit(); 8 * TILE + 128];
-        let stack = MemStack::new(&mut scratch);
-        return match cholesky_in_place(a, Default::default(), Par::Seq, stack, Default::default()) {
-            Ok(_) => Ok(()),
-            Err(LltError::NonPositivePivot { index }) => Err(index),
-        };
-    }
-    let half = split(n);
-    let (mut a11, _, mut a21, mut a22) = a.split_at_mut(half, half);
-    cholesky(a11.rb_mut())?;
-    solve_right(a11.rb(), a21.rb_mut());
-    add_square(a22.rb_mut(), a21.rb(), Accum::Add, -T::ONE);
-    cholesky(a22).map_err(|column| half + column)
+/// Replaces a front's columns, of so many rows, by those of L with F = L J Lᵀ. On failure gives the column whose pivot
+/// has the wrong sign.
+pub(crate) fn eliminate<T: Scalar>(panel: &mut [T], height: usize, positive: usize) -> Result<(), usize> {
+    eliminate_from(0, panel, height, positive)
 }
 
-/// B ← B L⁻ᵀ, with L lower triangular.
-pub(crate) fn solve_right<T: Scalar>(l: MatRef<'_, T>, b: MatMut<'_, T>) {
-    let (m, n) = (b.nrows(), l.nrows());
-    if m > TILE && m * n * n / 2 > GRAIN {
-        let (upper, lower) = b.split_at_row_mut(split(m));
-        rayon::join(|| solve_right(l, upper), || solve_right(l, lower));
-    } else {
-        solve_lower_triangular_in_place(l, b.transpose_mut(), Par::Seq);
+/// Eliminates the front's columns from the `first` on, to which all before have been applied.
+fn eliminate_from<T: Scalar>(
+    first: usize,
+    columns: &mut [T],
+    height: usize,
+    positive: usize,
+) -> Result<(), usize> {
+    let width = columns.len() / height;
+    if width <= NARROW {
+        return Arch::new().dispatch(Narrow { first, columns, height, positive });
     }
+    let half = (width / 2).next_multiple_of(NODE);
+    let middle = first + half;
+    let (left, right) = columns.split_at_mut(half * height);
+    eliminate_from(first, left, height, positive)?;
+    let left = MatRef::from_column_major_slice(left, height, half).subrows(middle, height - middle);
+    let rest = MatMut::from_column_major_slice_mut(&mut *right, height, width - half);
+    let rest = rest.subrows_mut(middle, height - middle);
+    let positive_left = positive.saturating_sub(first).min(half);
+    subtract(rest, left, left.subrows(0, width - half), Accum::Add, positive_left);
+    eliminate_from(middle, right, height, positive)
 }
 
-/// C ← C + sign · A Aᵀ in the lower triangle, or without the first C if `accumulate` says replace.
-pub(crate) fn add_square<T: Scalar>(c: MatMut<'_, T>, a: MatRef<'_, T>, accumulate: Accum, sign: T) {
+/// C ← −A J Aᵀ in the lower triangle; what is above it becomes anything.
+pub(crate) fn update<T: Scalar>(mut c: MatMut<'_, T>, a: MatRef<'_, T>, positive: usize) {
     let n = c.nrows();
-    if n > TILE && n * n * a.ncols() / 2 > GRAIN {
+    if n > 2 * TILE && n * n * a.ncols() / 2 > GRAIN {
         let half = split(n);
         let (c11, _, c21, c22) = c.split_at_mut(half, half);
         let (a1, a2) = a.split_at_row(half);
         rayon::join(
-            || product(c21, a2, a1, accumulate, sign),
-            || {
-                rayon::join(
-                    || add_square(c11, a1, accumulate, sign),
-                    || add_square(c22, a2, accumulate, sign),
-                )
-            },
+            || subtract(c21, a2, a1, Accum::Replace, positive),
+            || rayon::join(|| update(c11, a1, positive), || update(c22, a2, positive)),
         );
-    } else {
-        let whole = BlockStructure::Rectangular;
-        let lower = BlockStructure::TriangularLower;
-        triangular::matmul(c, lower, accumulate, a, whole, a.transpose(), whole, sign, Par::Seq);
+        return;
+    }
+    for start in (0..n).step_by(TILE) {
+        let width = TILE.min(n - start);
+        let tile = c.rb_mut().submatrix_mut(start, start, n - start, width);
+        let below = a.subrows(start, n - start);
+        subtract(tile, below, below.subrows(0, width), Accum::Replace, positive);
     }
 }
 
-/// C ← C + sign · A Bᵀ, or without the first C if `accumulate` says replace.
-fn product<T: Scalar>(c: MatMut<'_, T>, a: MatRef<'_, T>, b: MatRef<'_, T>, accumulate: Accum, sign: T) {
+/// C ← C − A J Bᵀ, or without the first C if `accumulate` says replace.
+fn subtract<T: Scalar>(
+    mut c: MatMut<'_, T>,
+    a: MatRef<'_, T>,
+    b: MatRef<'_, T>,
+    accumulate: Accum,
+    positive: usize,
+) {
     let (m, n) = (c.nrows(), c.ncols());
-    if m.max(n) > TILE && m * n * a.ncols() > 2 * GRAIN {
+    if m.max(n) > 2 * TILE && m * n * a.ncols() > 2 * GRAIN {
         if m >= n {
             let (upper, lower) = c.split_at_row_mut(split(m));
             let (a1, a2) = a.split_at_row(split(m));
             rayon::join(
-                || product(upper, a1, b, accumulate, sign),
-                || product(lower, a2, b, accumulate, sign),
+                || subtract(upper, a1, b, accumulate, positive),
+                || subtract(lower, a2, b, accumulate, positive),
             );
         } else {
             let (left, right) = c.split_at_col_mut(split(n));
             let (b1, b2) = b.split_at_row(split(n));
             rayon::join(
-                || product(left, a, b1, accumulate, sign),
-                || product(right, a, b2, accumulate, sign),
+                || subtract(left, a, b1, accumulate, positive),
+                || subtract(right, a, b2, accumulate, positive),
             );
         }
-    } else {
-        matmul(c, accumulate, a, b.transpose(), sign, Par::Seq);
+        return;
+    }
+    let (a_plus, a_minus) = a.split_at_col(positive);
+    let (b_plus, b_minus) = b.split_at_col(positive);
+    let mut accumulate = accumulate;
+    if positive > 0 {
+        matmul(c.rb_mut(), accumulate, a_plus, b_plus.transpose(), -T::ONE, Par::Seq);
+        accumulate = Accum::Add;
+    }
+    if a_minus.ncols() > 0 {
+        matmul(c, accumulate, a_minus, b_minus.transpose(), T::ONE, Par::Seq);
     }
 }
 
 /// Where to halve n: a multiple of 16 where n is large, so that tiles begin on whole vectors.
 fn split(n: usize) -> usize {
     if n >= 64 { (n / 2).next_multiple_of(16) } else { n / 2 }
+}
+
+/// Elimination of a few columns, compiled for every kind of processor.
+struct Narrow<'a, T> {
+    first: usize,
+    columns: &'a mut [T],
+    height: usize,
+    positive: usize,
+}
+
+impl<T: Scalar> WithSimd for Narrow<'_, T> {
+    type Output = Result<(), usize>;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> Self::Output {
+        let Self { first, columns, height, positive } = self;
+        for start in (0..columns.len() / height).step_by(NODE) {
+            let row = first + start;
+            let (done, rest) = columns.split_at_mut(start * height);
+            let (x, rest) = rest.split_at_mut(height);
+            let (y, rest) = rest.split_at_mut(height);
+            let (x, y, z) = (&mut x[row..], &mut y[row..], &mut rest[row..height]);
+            let sign = |column: usize| if first + column < positive { T::ONE } else { -T::ONE };
+            let mut left = 0;
+            while left + 2 * NODE <= start {
+                apply::<_, _, 6>(simd, done, height, left, row, sign, [x, y, z]);
+                left += 2 * NODE;
+            }
+            if left < start {
+                apply::<_, _, 3>(simd, done, height, left, row, sign, [x, y, z]);
+            }
+            let sign = sign(start);
+            finish(x, sign).map_err(|()| row)?;
+            T::subtract(simd, [&mut y[1..], &mut z[1..]], [&x[1..]], [[sign * x[1]], [sign * x[2]]]);
+            finish(&mut y[1..], sign).map_err(|()| row + 1)?;
+            T::subtract(simd, [&mut z[2..]], [&y[2..]], [[sign * y[2]]]);
+            finish(&mut z[2..], sign).map_err(|()| row + 2)?;
+        }
+        Ok(())
+    }
+}
+
+/// Subtracts what N finished columns, from `left` on, have to do with a node's three.
+#[inline(always)]
+fn apply<T: Scalar, S: Simd, const N: usize>(
+    simd: S,
+    done: &[T],
+    height: usize,
+    left: usize,
+    row: usize,
+    sign: impl Fn(usize) -> T,
+    node: [&mut [T]; NODE],
+) {
+    let mut columns = [&[][..]; N];
+    let mut factors = [[T::ZERO; N]; NODE];
+    for k in 0..N {
+        columns[k] = &done[(left + k) * height + row..(left + k + 1) * height];
+        for c in 0..NODE {
+            factors[c][k] = sign(left + k) * columns[k][c];
+        }
+    }
+    T::subtract(simd, node, columns, factors);
+}
+
+/// Divides a column by the root of its pivot, the first entry.
+#[inline(always)]
+fn finish<T: Scalar>(column: &mut [T], sign: T) -> Result<(), ()> {
+    let root = (sign * column[0]).to_double().sqrt();
+    if root.is_nan() || root <= 0.0 {
+        return Err(());
+    }
+    let root = T::of(root);
+    let scale = sign / root;
+    for v in column.iter_mut() {
+        *v *= scale;
+    }
+    column[0] = root;
+    Ok(())
 }

@@ -20,21 +20,17 @@ pub(crate) struct Supernodes {
 }
 
 impl Supernodes {
-    /// Finds supernodes of `graph` eliminated in `order`. Nodes from `point_count` on are constraint rows: their
-    /// pivots are negative, so they never share a supernode with points.
+    /// Finds supernodes of `graph` eliminated in about the `order` given. Nodes from `point_count` on are constraint rows: in
+    /// a supernode they come behind the points, where their pivots are negative whatever the points' matrix.
     pub(crate) fn new(graph: &Graph, point_count: usize, order: &[u32]) -> Self {
         let (order, parents) = postordered(graph, order);
         let counts = column_counts(graph, &order, &parents);
-        let is_row = |position: usize| order[position] as usize >= point_count;
 
         // maximal supernodes: each column's rows are the next column and its rows
         let mut starts: Vec<u32> = Vec::new();
         let mut of_column = vec![0u32; order.len()];
         for j in 0..order.len() {
-            let joins = j > 0
-                && parents[j - 1] == j as u32
-                && counts[j - 1] == counts[j] + 1
-                && is_row(j - 1) == is_row(j);
+            let joins = j > 0 && parents[j - 1] == j as u32 && counts[j - 1] == counts[j] + 1;
             if !joins {
                 starts.push(j as u32);
             }
@@ -50,13 +46,17 @@ impl Supernodes {
                 columns: u64::from(range[1] - range[0]),
                 rows: u64::from(counts[last]) - 1,
                 zeros: 0,
-                is_row: is_row(last),
                 merged: false,
                 pieces: Vec::new(),
             });
         }
         relax(&mut tree);
-        Self::in_postorder(&tree, &starts, &order)
+        let mut nodes = Self::in_postorder(&tree, &starts, &order);
+        for range in nodes.starts.windows(2) {
+            nodes.order[range[0] as usize..range[1] as usize]
+                .sort_by_key(|&node| node as usize >= point_count);
+        }
+        nodes
     }
 
     /// Renumbers the merged tree so that children come before parents and each subtree is contiguous. Of siblings, the
@@ -123,7 +123,6 @@ struct Merging {
     columns: u64,
     rows: u64,
     zeros: u64,
-    is_row: bool,
     merged: bool,
     /// Original supernodes merged into this one, in order of elimination, itself (the last) left out.
     pieces: Vec<u32>,
@@ -152,7 +151,7 @@ fn relax(tree: &mut [Merging]) {
             let new_zeros = child.columns * (parent.columns + parent.rows - child.rows);
             let zeros = child.zeros + parent.zeros + new_zeros;
             let entries = columns * (columns + 1) / 2 + columns * parent.rows;
-            if child.is_row != parent.is_row || zeros as f64 > allowed_zeros(columns) * entries as f64 {
+            if zeros as f64 > allowed_zeros(columns) * entries as f64 {
                 kept.push(c);
                 continue;
             }

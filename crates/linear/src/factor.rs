@@ -1,15 +1,14 @@
 //! Multifrontal factorisation K = L J Lᵀ, J = ±1 on the diagonal.
 //!
 //! K is the matrix of the unknown points with the constraint rows beside it, [A Cᵀ; C −E]. With each row eliminated
-//! after every point of its support, a point's pivot is positive and a row's is negative, so the signs J are known
-//! beforehand and every front is an ordinary Cholesky factorisation: of F for points, of −F for rows.
+//! after a good part of its support, a point's pivot is positive and a row's is negative, so the signs J are known
+//! beforehand and no pivot is ever looked for. A front's points come first, its rows behind them.
 //!
 //! Each front gathers its blocks of K and its children's updates, eliminates its columns and leaves the update
 //! F₂₂ − L₂₁ J L₂₁ᵀ to its parent. Subtrees are independent and run side by side. Updates live on two stacks: a
 //! front's on one, its children's on the other, so that none is ever moved or allocated.
 
-use faer::reborrow::*;
-use faer::{Accum, MatMut};
+use faer::{MatMut, MatRef};
 use geometry::{Mat3, Vec3};
 
 use crate::dense;
@@ -137,17 +136,17 @@ impl<F: Fn(u32) -> Mat3 + Sync> Task<'_, F> {
             let child = &self.plan.fronts[c as usize];
             self.add_update::<T, true>(child, &other[updates(child)], front, panel);
         }
-        if front.negative {
-            panel.iter_mut().for_each(|v| *v = -*v);
-        }
-        let (m, n) = (3 * (front.columns + front.rows), 3 * front.columns);
-        let (mut f11, mut f21) = MatMut::from_column_major_slice_mut(panel, m, n).split_at_row_mut(n);
-        dense::cholesky(f11.rb_mut()).map_err(|column| front.first + column / 3)?;
+        let (height, width) = (3 * (front.columns + front.rows), 3 * front.columns);
+        let positive = 3 * (front.columns - front.negative);
+        dense::eliminate(panel, height, positive).map_err(|column| front.first + column / 3)?;
         if front.rows > 0 {
-            dense::solve_right(f11.rb(), f21.rb_mut());
             let update = &mut own[..front.update()];
-            let f22 = MatMut::from_column_major_slice_mut(&mut *update, m - n, m - n);
-            dense::add_square(f22, f21.rb(), Accum::Replace, if front.negative { T::ONE } else { -T::ONE });
+            let below = height - width;
+            dense::update(
+                MatMut::from_column_major_slice_mut(&mut *update, below, below),
+                MatRef::from_column_major_slice(panel, height, width).subrows(width, below),
+                positive,
+            );
             for &c in children {
                 let child = &self.plan.fronts[c as usize];
                 self.add_update::<T, false>(child, &other[updates(child)], front, update);

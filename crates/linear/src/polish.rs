@@ -5,12 +5,11 @@
 //! share: C Cᵀ knows nothing of the matrix and is factorised once. What it does to the points' equations is as small as
 //! what the rows lacked, and the caller looks at their residual afterwards.
 
-use faer::Mat;
-use faer::linalg::triangular_solve;
-use faer::{MatMut, Par};
+use faer::{Mat, Side};
 use geometry::Vec3;
 
-use crate::{Rows, dense};
+use crate::Rows;
+use crate::system::System;
 
 /// More rows than this are left to the factor: the dense matrix would no longer be small.
 const MOST_ROWS: usize = 1200;
@@ -23,11 +22,32 @@ pub(crate) struct Polish {
     /// The hard rows.
     hard: Vec<usize>,
     /// The Cholesky factor; none when it has no use.
-    factor: Option<Mat<f64>>,
-    lack: Vec<f64>,
+    factor: Option<Vec<Column>>,
+    shares: Vec<Vec3>,
+}
+
+/// A column of a Cholesky factor: its diagonal, and what is not zero below. Rows that have no points in common know
+/// nothing of each other, and most have none.
+struct Column {
+    diagonal: f64,
+    below: Vec<(u32, f64)>,
 }
 
 impl Polish {
+    /// Makes the hard rows of a system hold at x (points, then multipliers). The rows' part of r is scratch. False as
+    /// with [`Polish::apply`].
+    pub(crate) fn rows(
+        &mut self,
+        system: System<'_>,
+        right: &[Vec3],
+        x: &mut [Vec3],
+        r: &mut [Vec3],
+    ) -> bool {
+        let count = system.count();
+        system.rows_residual(right, x, r);
+        self.apply(system.rows, system.known, &r[count..], &mut x[..count])
+    }
+
     /// Adds to the points x what the hard rows lack, one entry per row. False when that cannot be done here: rows that
     /// depend on each other, or too many.
     pub(crate) fn apply(&mut self, rows: &Rows, known: &[bool], lack: &[Vec3], x: &mut [Vec3]) -> bool {
@@ -40,22 +60,19 @@ impl Polish {
             self.factor = gram(rows, &self.hard, known);
         }
         let Some(factor) = &self.factor else { return false };
-        let r = self.hard.len();
-        self.lack.resize(3 * r, 0.0);
-        for (k, &row) in self.hard.iter().enumerate() {
-            for (axis, value) in lack[row].to_array().into_iter().enumerate() {
-                self.lack[axis * r + k] = value;
-            }
+        let shares = &mut self.shares;
+        shares.clear();
+        shares.extend(self.hard.iter().map(|&row| lack[row]));
+        for (k, column) in factor.iter().enumerate() {
+            let share = shares[k] / column.diagonal;
+            shares[k] = share;
+            column.below.iter().for_each(|&(i, v)| shares[i as usize] -= v * share);
         }
-        let mut shares = MatMut::from_column_major_slice_mut(&mut self.lack, r, 3);
-        triangular_solve::solve_lower_triangular_in_place(factor.as_ref(), shares.as_mut(), Par::Seq);
-        triangular_solve::solve_upper_triangular_in_place(
-            factor.as_ref().transpose(),
-            shares.as_mut(),
-            Par::Seq,
-        );
-        for (k, &row) in self.hard.iter().enumerate() {
-            let share = Vec3::new(self.lack[k], self.lack[r + k], self.lack[2 * r + k]);
+        for (k, column) in factor.iter().enumerate().rev() {
+            let others: Vec3 = column.below.iter().map(|&(i, v)| v * shares[i as usize]).sum();
+            shares[k] = (shares[k] - others) / column.diagonal;
+        }
+        for (&row, &share) in self.hard.iter().zip(&*shares) {
             for (point, weight) in rows.row(row) {
                 if !known[point as usize] {
                     x[point as usize] += weight * share;
@@ -67,7 +84,7 @@ impl Polish {
 }
 
 /// The factor of C Cᵀ over the unknown points, if it is one.
-fn gram(rows: &Rows, hard: &[usize], known: &[bool]) -> Option<Mat<f64>> {
+fn gram(rows: &Rows, hard: &[usize], known: &[bool]) -> Option<Vec<Column>> {
     let mut at_point: Vec<Vec<(usize, f64)>> = vec![Vec::new(); known.len()];
     for (k, &row) in hard.iter().enumerate() {
         for (point, weight) in rows.row(row) {
@@ -84,8 +101,13 @@ fn gram(rows: &Rows, hard: &[usize], known: &[bool]) -> Option<Mat<f64>> {
             }
         }
     }
-    dense::cholesky(product.as_mut()).ok()?;
-    Some(product)
+    let factor = product.llt(Side::Lower).ok()?;
+    let column = |k: usize| {
+        let column = factor.L().col(k);
+        let below = (k + 1..hard.len()).map(|i| (i as u32, column[i])).filter(|entry| entry.1 != 0.0);
+        Column { diagonal: column[k], below: below.collect() }
+    };
+    Some((0..hard.len()).map(column).collect())
 }
 
 #[cfg(test)]

@@ -22,12 +22,12 @@ pub(crate) trait Scalar: RealField + Copy + Neg<Output = Self> {
 
     fn to_double(self) -> f64;
 
-    /// target −= Σ column · factor, over columns at least as long.
-    fn subtract<S: Simd, const N: usize>(
+    /// target −= Σ column · factor for each of the targets, all of one length, over columns at least as long.
+    fn subtract<S: Simd, const M: usize, const N: usize>(
         simd: S,
-        target: &mut [Self],
+        targets: [&mut [Self]; M],
         columns: [&[Self]; N],
-        factors: [Self; N],
+        factors: [[Self; N]; M],
     );
 
     /// vector · column for each of the columns, at least as long.
@@ -53,37 +53,50 @@ macro_rules! scalar {
             }
 
             #[inline(always)]
-            fn subtract<S: Simd, const N: usize>(
+            fn subtract<S: Simd, const M: usize, const N: usize>(
                 simd: S,
-                target: &mut [Self],
+                targets: [&mut [Self]; M],
                 columns: [&[Self]; N],
-                factors: [Self; N],
+                factors: [[Self; N]; M],
             ) {
                 // loops, not closures: those would not be compiled for the vector unit
+                let length = targets[0].len();
+                let whole = targets.map(|target| S::$as_mut_simd(target));
                 let mut wide = [(&[][..], &[][..]); N];
-                let mut negative = [simd.$splat(0.0); N];
+                let mut negative = [[simd.$splat(0.0); N]; M];
+                let count = whole[0].0.len();
                 for c in 0..N {
-                    wide[c] = S::$as_simd(&columns[c][..target.len()]);
-                    negative[c] = simd.$splat(-factors[c]);
-                }
-                let (whole, rest) = S::$as_mut_simd(target);
-                let count = whole.len();
-                for c in 0..N {
+                    wide[c] = S::$as_simd(&columns[c][..length]);
                     wide[c].0 = &wide[c].0[..count];
+                    for t in 0..M {
+                        negative[t][c] = simd.$splat(-factors[t][c]);
+                    }
                 }
                 for i in 0..count {
-                    let mut v = whole[i];
-                    for c in 0..N {
-                        v = simd.$multiply_add(wide[c].0[i], negative[c], v);
+                    // all is read before anything is written, which might be the same for all that the compiler knows
+                    let mut sums = [simd.$splat(0.0); M];
+                    for t in 0..M {
+                        sums[t] = whole[t].0[i];
                     }
-                    whole[i] = v;
+                    for c in 0..N {
+                        let v = wide[c].0[i];
+                        for t in 0..M {
+                            sums[t] = simd.$multiply_add(v, negative[t][c], sums[t]);
+                        }
+                    }
+                    for t in 0..M {
+                        whole[t].0[i] = sums[t];
+                    }
                 }
-                if !rest.is_empty() {
-                    let mut v = simd.$partial_load(rest);
-                    for c in 0..N {
-                        v = simd.$multiply_add(simd.$partial_load(wide[c].1), negative[c], v);
+                for t in 0..M {
+                    let rest = &mut *whole[t].1;
+                    if !rest.is_empty() {
+                        let mut v = simd.$partial_load(rest);
+                        for c in 0..N {
+                            v = simd.$multiply_add(simd.$partial_load(wide[c].1), negative[t][c], v);
+                        }
+                        simd.$partial_store(rest, v);
                     }
-                    simd.$partial_store(rest, v);
                 }
             }
 

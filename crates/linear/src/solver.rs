@@ -447,8 +447,10 @@ impl Solver {
             _ => jacobi.apply(v),
         };
         let mut given_up = false;
-        let mut polished = false;
         for round in 0..ROUNDS {
+            // corrections leave the rows short by the factor's precision
+            let polished =
+                round > 0 && self.polish.rows(system, &self.right, &mut self.x, &mut self.scratch.r);
             system.residual(&self.right, &self.x, &mut self.scratch.r);
             let hard_rows_hold = system.hard_rows_hold(&self.right, &self.x, &self.scratch.r);
             let yielding_rows_hold =
@@ -457,14 +459,6 @@ impl Solver {
             let residual = norm(&self.scratch.r[..count]);
             let relative = if residual == 0.0 { 0.0 } else { residual / size };
             let done = relative <= tolerance && yielding_rows_hold;
-            if done && !hard_rows_hold && !polished && round > 0 {
-                // all but the last digits of the rows is done
-                let lack = &self.scratch.r[count..];
-                polished = self.polish.apply(system.rows, system.known, lack, &mut self.x[..count]);
-                if polished {
-                    continue;
-                }
-            }
             // rows that some corrections could not bring closer hold as well as round-off lets them
             if done && (hard_rows_hold || polished) || relative <= tolerance && round >= UNLIKELY_ROUND {
                 return Ok(Some(Solution {
@@ -481,10 +475,8 @@ impl Solver {
                 precondition(&mut self.scratch.r);
                 self.x.iter_mut().zip(&self.scratch.r).for_each(|(x, &z)| *x += z);
                 *iterations += 1;
-                // what the factor's precision leaves of them would come back with every later correction
-                system.rows_residual(&self.right, &self.x, &mut self.scratch.r);
-                let lack = &self.scratch.r[count..];
-                self.polish.apply(system.rows, system.known, lack, &mut self.x[..count]);
+                // what they still lack would come back with every later correction
+                self.polish.rows(system, &self.right, &mut self.x, &mut self.scratch.r);
                 system.residual(&self.right, &self.x, &mut self.scratch.r);
                 size = size.max(system.transposed_size(&self.x[count..], &mut self.scratch.z));
             }

@@ -44,8 +44,8 @@ pub(crate) struct Front {
     pub(crate) first: usize,
     pub(crate) columns: usize,
     pub(crate) rows: usize,
-    /// Whether its pivots are negative: its columns are constraint rows.
-    pub(crate) negative: bool,
+    /// How many of its columns, the last ones, are constraint rows: their pivots are negative.
+    pub(crate) negative: usize,
     /// Where its panel begins, and where the panels of its subtree begin.
     pub(crate) values: usize,
     pub(crate) subtree_values: usize,
@@ -197,7 +197,10 @@ impl Symbolic {
             first,
             columns,
             rows,
-            negative: self.order.get(first).is_some_and(|&node| node as usize >= self.point_count),
+            negative: self.order[first..first + columns]
+                .iter()
+                .filter(|&&node| node as usize >= self.point_count)
+                .count(),
             values: self.values,
             subtree_values: children.first().map_or(self.values, |&c| self.fronts[c as usize].subtree_values),
             exchanged: self.exchanged,

@@ -72,7 +72,12 @@ impl System<'_> {
 
     /// r = b − K x, zero at known points. `right` has one entry per point and row.
     pub(crate) fn residual(&self, right: &[Vec3], x: &[Vec3], r: &mut [Vec3]) {
-        self.multiply(x, r);
+        if x.iter().all(|x| *x == Vec3::ZERO) {
+            // as at the beginning of most solves
+            r.fill(Vec3::ZERO);
+        } else {
+            self.multiply(x, r);
+        }
         for (i, r) in r.iter_mut().enumerate() {
             *r = if self.known.get(i) == Some(&true) { Vec3::ZERO } else { right[i] - *r };
         }

@@ -23,8 +23,9 @@ impl<T: Scalar> Triangle<'_, T> {
     pub(crate) fn solve(&self, x: &mut [T], exchanged: &mut [T]) {
         let root = self.plan.fronts.len() - 1;
         self.forward(root, x, exchanged);
-        for front in self.plan.fronts.iter().filter(|front| front.negative) {
-            x[3 * front.first..3 * (front.first + front.columns)].iter_mut().for_each(|v| *v = -*v);
+        for front in self.plan.fronts.iter() {
+            let end = front.first + front.columns;
+            x[3 * (end - front.negative)..3 * end].iter_mut().for_each(|v| *v = -*v);
         }
         self.backward(root, x, exchanged);
     }
@@ -180,8 +181,8 @@ impl<T: Scalar> Panel<'_, T> {
             }
             let factors = [head[0], head[1], head[2]];
             let (right, below) = self.rest_of_node(start);
-            T::subtract(simd, rest, right, factors);
-            T::subtract(simd, w, below, factors);
+            T::subtract(simd, [rest], right, [factors]);
+            T::subtract(simd, [&mut *w], below, [factors]);
         }
     }
 
