@@ -149,7 +149,7 @@ impl Case {
         let (guide_rest, guide_triangles) = (guide.rest(), guide.point_triangles());
         let coarse = Surface { rest: &guide_rest, triangles: &guide_triangles };
         let fine = Surface { rest: &rest, triangles: &triangles };
-        let averages = Averages::new(functions, coarse, fine, &vec![true; rest.len()])
+        let averages = Averages::new(functions, coarse, fine, &way, &vec![true; rest.len()])
             .expect("the samples' functions are independent");
         Self { name, frames: points(clip), rate: clip.frame_rate_hz, rest, triangles, way, averages }
     }

@@ -48,7 +48,7 @@ impl Pair {
         let guide = Surface { rest: &self.rest, triangles: &self.triangles };
         let tracked = Surface { rest: &self.fine_rest, triangles: &self.fine_triangles };
         let hats = TestFunctions::hats(&self.way);
-        Averages::new(&hats, guide, tracked, &vec![true; self.fine_rest.len()]).unwrap()
+        Averages::new(&hats, guide, tracked, &self.way, &vec![true; self.fine_rest.len()]).unwrap()
     }
 
     fn tracked(

@@ -7,6 +7,12 @@ use std::sync::Arc;
 use super::TestFunctions;
 use crate::Error;
 
+/// Points and functions that are carried over agree to single precision, in which meshes are stored.
+pub(super) const CARRIED: f64 = 1e-6;
+
+/// A row of a matrix: points and weights.
+type Row = Vec<(u32, f64)>;
+
 /// An undeformed surface: what integrals are taken over.
 #[derive(Clone, Copy, Debug)]
 pub struct Surface<'a> {
@@ -21,9 +27,10 @@ pub struct Surface<'a> {
 /// C = S·𝓜 with Sᵢⱼ = φᵢ(xⱼ) and 𝓜 the consistent surface mass matrix (a triangle of area A couples its corners with A/12,
 /// and each with itself with A/6); each row of C is rescaled so that it sums to the sum of the same row of C̄, so that a
 /// common rigid motion changes nothing. tracks eqs. 5 – 8. Differs: both rows are divided by ∫|φ̄ᵢ|, so that a value is a mean
-/// position in metres and a multiplier a force in newtons; and where guide and tracked mesh are one mesh, so that C̄ = C for
-/// any 𝓜, it is the lumped mass matrix: a row then rests on its function's own points, not also on the ring around them, and
-/// costs the solver less.
+/// position in metres and a multiplier a force in newtons; and a function that was carried over from a guide on which the
+/// tracked mesh lies has both integrals taken over the tracked mesh, C̄ = C P, so that the guide carried over satisfies the
+/// constraint whatever the mass matrix. There it is the lumped one: a row rests on its function's own points, not also on
+/// the ring around them, and costs the solver less.
 #[derive(Clone, Debug)]
 pub struct Averages {
     /// C̄, over the guide's points.
@@ -37,20 +44,31 @@ impl Averages {
     /// Integrates the functions over both surfaces and checks that every one of them can be told apart from the others on
     /// the tracked mesh.
     ///
-    /// `free` says which tracked points may move; the others carry no constraint.
+    /// `correspondence` carries what the guide has over to the tracked mesh; `free` says which tracked points may move; the
+    /// others carry no constraint.
     pub fn new(
         functions: &TestFunctions,
         guide: Surface<'_>,
         tracked: Surface<'_>,
+        correspondence: &Prolongation,
         free: &[bool],
     ) -> Result<Self, Error> {
         let (mut guide_rows, mut tracked_rows) = (Vec::new(), Vec::new());
-        let one_mesh = guide.rest == tracked.rest && guide.triangles == tracked.triangles;
         let (coarse, fine) = (Mass::new(guide), Mass::new(tracked));
+        let lies_on_guide = lies_on(guide, tracked, correspondence);
         for i in 0..functions.len() {
             let name = || functions.names()[i].clone();
-            let mut over_guide = coarse.times(functions.on_guide(i), one_mesh);
-            let mut over_tracked = fine.times(functions.on_tracked(i), one_mesh);
+            if lies_on_guide && functions.is_carried_over(i, correspondence) {
+                let row = fine.lumped(functions.on_tracked(i));
+                let Some((over_guide, over_tracked)) = fine.means_through(row, correspondence) else {
+                    return Err(Error::EmptyTest { name: name(), mesh: "guide" });
+                };
+                guide_rows.push(over_guide);
+                tracked_rows.push(over_tracked);
+                continue;
+            }
+            let mut over_guide = coarse.times(functions.on_guide(i));
+            let mut over_tracked = fine.times(functions.on_tracked(i));
             let size = |row: &[(u32, f64)]| row.iter().map(|e| e.1.abs()).sum::<f64>();
             let sum = |row: &[(u32, f64)]| row.iter().map(|e| e.1).sum::<f64>();
             let (guide_size, tracked_size) = (size(&over_guide), size(&over_tracked));
@@ -94,17 +112,12 @@ impl Averages {
         let (mut guide_rows, mut tracked_rows) = (Vec::new(), Vec::new());
         for (values, name) in functions.iter().zip(&names) {
             let entries: Vec<(u32, f64)> = (0_u32..).zip(values.iter().copied()).collect();
-            let mut row = mass.times(&entries, false);
-            let size = row.iter().map(|entry| entry.1.abs()).sum::<f64>();
-            if size <= 1e-12 * mass.area || !size.is_finite() {
+            let Some((over_guide, over_tracked)) = mass.means_through(mass.times(&entries), correspondence)
+            else {
                 return Err(Error::EmptyTest { name: name.clone(), mesh: "tracked mesh" });
-            }
-            row.iter_mut().for_each(|entry| entry.1 /= size);
-            let seen = |&(fine, weight): &(u32, f64)| {
-                correspondence.row(fine as usize).map(move |(coarse, w)| (coarse, weight * w))
             };
-            guide_rows.push(row.iter().flat_map(seen).collect());
-            tracked_rows.push(row);
+            guide_rows.push(over_guide);
+            tracked_rows.push(over_tracked);
         }
         let guide = Rows::new(correspondence.coarse_count(), guide_rows);
         let tracked = Rows::new(tracked.rest.len(), tracked_rows);
@@ -226,13 +239,28 @@ impl Mass {
         Self { around, area: if total > 0.0 { total } else { f64::MIN_POSITIVE }, ones }
     }
 
-    /// 𝓜 φ, or with the lumped mass matrix.
-    fn times(&self, function: &[(u32, f64)], lumped: bool) -> Vec<(u32, f64)> {
-        if lumped {
-            let around = |point: u32| self.around[point as usize].iter().map(|(_, area)| area).sum::<f64>();
-            let weighted = |&(point, value): &(u32, f64)| (point, value * around(point) / 3.0);
-            return function.iter().map(weighted).filter(|entry| entry.1 != 0.0).collect();
+    /// The lumped mass matrix times φ.
+    fn lumped(&self, function: &[(u32, f64)]) -> Row {
+        let around = |point: u32| self.around[point as usize].iter().map(|(_, area)| area).sum::<f64>();
+        let weighted = |&(point, value): &(u32, f64)| (point, value * around(point) / 3.0);
+        function.iter().map(weighted).filter(|entry| entry.1 != 0.0).collect()
+    }
+
+    /// A row made a mean, with what it is on the guide when that is carried over to this mesh. None if it is empty.
+    fn means_through(&self, mut row: Row, correspondence: &Prolongation) -> Option<(Row, Row)> {
+        let size = row.iter().map(|entry| entry.1.abs()).sum::<f64>();
+        if size <= 1e-12 * self.area || !size.is_finite() {
+            return None;
         }
+        row.iter_mut().for_each(|entry| entry.1 /= size);
+        let seen = |&(fine, weight): &(u32, f64)| {
+            correspondence.row(fine as usize).map(move |(coarse, w)| (coarse, weight * w))
+        };
+        Some((row.iter().flat_map(seen).collect(), row))
+    }
+
+    /// 𝓜 φ.
+    fn times(&self, function: &[(u32, f64)]) -> Row {
         let mut row = Vec::new();
         for &(point, value) in function {
             for (corners, area) in &self.around[point as usize] {
@@ -245,6 +273,14 @@ impl Mass {
         row.sort_by_key(|entry| entry.0);
         row.chunk_by(|a, b| a.0 == b.0).map(|run| (run[0].0, run.iter().map(|e| e.1).sum())).collect()
     }
+}
+
+/// Whether the undeformed guide, carried over, is the undeformed tracked mesh.
+fn lies_on(guide: Surface<'_>, tracked: Surface<'_>, correspondence: &Prolongation) -> bool {
+    let size = Bounds::of(tracked.rest.iter().copied()).diagonal();
+    let carried = correspondence.vectors(guide.rest);
+    carried.len() == tracked.rest.len()
+        && carried.iter().zip(tracked.rest).all(|(a, b)| a.distance(*b) <= CARRIED * size)
 }
 
 /// Checks that a tracked mesh lies on its guide: no point farther from it than `share` of the guide's size.
@@ -271,31 +307,51 @@ mod tests {
         (rest, triangles, fine)
     }
 
-    fn averages(scheme: Scheme) -> (Averages, Vec<Vec3>, geometry::Subdivision) {
+    /// Hats of the strip, with the integrals over both meshes or over the finer one alone.
+    fn averages(scheme: Scheme, both: bool) -> (Averages, Vec<Vec3>, geometry::Subdivision) {
         let (rest, triangles, fine) = strip(3, scheme);
         let fine_rest = fine.prolongation.vectors(&rest);
         let functions = TestFunctions::hats(&fine.prolongation);
         let guide = Surface { rest: &rest, triangles: &triangles };
         let tracked = Surface { rest: &fine_rest, triangles: &fine.triangles };
         let free = vec![true; fine_rest.len()];
-        (Averages::new(&functions, guide, tracked, &free).unwrap(), rest, fine)
+        // by this the tracked mesh does not lie on the guide
+        let elsewhere = Prolongation::new(rest.len(), fine_rest.iter().map(|_| vec![(0, 1.0)]));
+        let way = if both { &elsewhere } else { &fine.prolongation };
+        (Averages::new(&functions, guide, tracked, way, &free).unwrap(), rest, fine)
     }
 
     #[test]
     fn linear_subdivision_of_any_guide_pose_satisfies_the_constraints_exactly() {
-        // the integral of a product of linear functions is exact on the finer mesh
-        let (averages, rest, fine) = averages(Scheme::Linear);
-        let pose: Vec<Vec3> =
-            rest.iter().enumerate().map(|(i, p)| *p * 1.7 + Vec3::splat((i * i) as f64)).collect();
-        assert!(averages.residual(&pose, &fine.prolongation.vectors(&pose)) < 1e-14);
-        for r in 0..4 {
-            assert!((averages.guide.row(r).map(|e| e.1).sum::<f64>() - 1.0).abs() < 1e-14, "a mean");
+        // with both integrals: that of a product of linear functions is exact on the finer mesh
+        for both in [true, false] {
+            let (averages, rest, fine) = averages(Scheme::Linear, both);
+            let pose: Vec<Vec3> =
+                rest.iter().enumerate().map(|(i, p)| *p * 1.7 + Vec3::splat((i * i) as f64)).collect();
+            assert!(averages.residual(&pose, &fine.prolongation.vectors(&pose)) < 1e-14);
+            for r in 0..4 {
+                assert!((averages.guide.row(r).map(|e| e.1).sum::<f64>() - 1.0).abs() < 1e-14, "a mean");
+            }
+        }
+    }
+
+    #[test]
+    fn a_function_carried_over_rests_on_its_own_points() {
+        for (scheme, both) in [(Scheme::Linear, false), (Scheme::Loop, false), (Scheme::Linear, true)] {
+            let (averages, rest, fine) = averages(scheme, both);
+            let functions = TestFunctions::hats(&fine.prolongation);
+            for r in 0..4 {
+                let points = averages.tracked.row(r).filter(|entry| entry.1 != 0.0).count();
+                assert_eq!(points == functions.on_tracked(r).len(), !both, "{points} points");
+            }
+            let pose: Vec<Vec3> = rest.iter().map(|p| Vec3::new(p.y, 1.3 * p.x + p.z, p.z - p.x)).collect();
+            assert!(averages.residual(&pose, &fine.prolongation.vectors(&pose)) < 1e-14);
         }
     }
 
     #[test]
     fn rows_keep_their_sums_so_that_translation_changes_nothing() {
-        let (averages, rest, fine) = averages(Scheme::Loop);
+        let (averages, rest, fine) = averages(Scheme::Loop, true);
         let tracked = fine.prolongation.vectors(&rest);
         let shift = Vec3::new(3.0, -7.0, 11.0);
         let gaps = |guide: &[Vec3], tracked: &[Vec3]| -> Vec<Vec3> {
@@ -315,7 +371,9 @@ mod tests {
         let count = fine_rest.len();
         let guide = Surface { rest: &rest, triangles: &triangles };
         let tracked = Surface { rest: &fine_rest, triangles: &fine.triangles };
-        let build = |functions: &TestFunctions, free: &[bool]| Averages::new(functions, guide, tracked, free);
+        let build = |functions: &TestFunctions, free: &[bool]| {
+            Averages::new(functions, guide, tracked, &fine.prolongation, free)
+        };
         let all = vec![true; count];
         let hats = TestFunctions::hats(&fine.prolongation);
 

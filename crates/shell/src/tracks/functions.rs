@@ -2,6 +2,8 @@
 
 use geometry::{Prolongation, Topology, Vec3, triangle_area};
 
+use super::averages::CARRIED;
+
 /// A set of test functions, each by its values at the points of the guide and of the tracked mesh, linear between them.
 ///
 /// The two meshes correspond through the functions alone: they need not have a point in common, nor the same genus.
@@ -86,6 +88,18 @@ impl TestFunctions {
     /// The values of function `i` on the guide's points, zeros left out.
     pub fn on_guide(&self, i: usize) -> &[(u32, f64)] {
         &self.guide[i]
+    }
+
+    /// Whether function `i` on the tracked mesh is what it is on the guide, carried over.
+    pub fn is_carried_over(&self, i: usize, correspondence: &Prolongation) -> bool {
+        let dense = |entries: &[(u32, f64)], count: usize| {
+            let mut values = vec![0.0; count];
+            entries.iter().for_each(|&(point, value)| values[point as usize] += value);
+            values
+        };
+        let carried = correspondence.numbers(&dense(&self.guide[i], correspondence.coarse_count()));
+        let here = dense(&self.tracked[i], correspondence.fine_count());
+        carried.iter().zip(here).all(|(a, b)| (a - b).abs() <= CARRIED)
     }
 
     /// The values of function `i` on the tracked mesh's points, zeros left out.

@@ -140,7 +140,7 @@ impl Default for Cloth {
 impl Settings for Cloth {
     const KIND: &'static str = "cloth";
     const SUMMARY: &'static str = "turns a mesh into fabric that hangs, swings and flutters";
-    const VERSION: u32 = 4;
+    const VERSION: u32 = 5;
 }
 
 impl Layer for Cloth {

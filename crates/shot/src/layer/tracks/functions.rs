@@ -140,7 +140,7 @@ impl Tracks {
                     TestFunctions::regions(&guide_rest, &guide_triangles, &regions, &correspondence)
                 }
             };
-            Averages::new(&averages, coarse, fine, &free).map_err(explain)
+            Averages::new(&averages, coarse, fine, &correspondence, &free).map_err(explain)
         };
         let first = make(&self.tests)?;
         let second = self.then.as_ref().map(|then| make(&then.tests)).transpose()?;
