@@ -3,9 +3,8 @@
 //!
 //! Each frame is simulated twice from the same state, with averages and without, in the same steps: what differs is tracking
 //! alone. In contact a step is as many Newton iterations as contact asks for, and a shell that is held meets other contacts
-//! than one that is not; there the cost of an iteration is compared. Times are those that the thread spent on a processor
-//! (where the system tells), and of each frame the shortest of several runs, which do the same to the last bit: so a busy
-//! machine disturbs them little.
+//! than one that is not; there the cost of an iteration is compared. Of each frame the shortest time of several runs
+//! counts, which do the same to the last bit: so a busy machine disturbs them little.
 
 use std::process::ExitCode;
 use std::time::Instant;
@@ -232,9 +231,9 @@ impl Case {
             }
             let advance = |shell: &mut Tracked, collision: &mut Collision, span| {
                 let obstruction = contact.then_some(collision as &mut dyn Obstruction);
-                let begun = Clock::now();
+                let begun = Instant::now();
                 let effort = shell.advance(span, duration, obstruction, &mut []).ok()?;
-                Some(Spent { seconds: begun.seconds(), iterations: effort.iterations as f64 })
+                Some(Spent { seconds: begun.elapsed().as_secs_f64(), iterations: effort.iterations as f64 })
             };
             // without averages the shell may crumple in one frame beyond what fixed steps can take: that frame is not counted
             let free = advance(&mut plain, &mut other, &spans[0]);
@@ -315,28 +314,4 @@ fn single_threaded<T: Send>(work: impl FnOnce() -> T + Send) -> T {
         Ok(pool) => pool.install(work),
         Err(_) => work(),
     }
-}
-
-/// Time spent on a processor by this thread where the system tells, else time on the wall.
-struct Clock {
-    on_processor: Option<f64>,
-    wall: Instant,
-}
-
-impl Clock {
-    fn now() -> Self {
-        Self { on_processor: on_processor(), wall: Instant::now() }
-    }
-
-    fn seconds(&self) -> f64 {
-        match (self.on_processor, on_processor()) {
-            (Some(begun), Some(now)) => now - begun,
-            _ => self.wall.elapsed().as_secs_f64(),
-        }
-    }
-}
-
-fn on_processor() -> Option<f64> {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    Some(text.split_whitespace().next()?.parse::<f64>().ok()? * 1e-9)
 }

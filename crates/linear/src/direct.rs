@@ -15,11 +15,25 @@ const WORN_ORDER: f64 = 1.5;
 /// Plan and storage of a factorisation.
 pub(crate) struct Direct {
     plan: Symbolic,
+    /// How rows took part in finding the order of elimination.
+    rows: ordering::Rows,
     stored: Option<Stored>,
     /// Point of each unknown node.
     unknown: Vec<u32>,
     /// Right-hand side and solution by nodes.
     nodes: Vec<Vec3>,
+}
+
+/// Where an order of elimination comes from.
+enum Order<'a> {
+    /// Points as they are numbered, alone (no block couples them), then rows.
+    Natural,
+    /// The best that can be found.
+    Thorough,
+    /// One that is found quickly.
+    Quick(ordering::Rows),
+    /// One from before.
+    Kept(&'a [u32], ordering::Rows),
 }
 
 /// A factor in one precision or the other.
@@ -38,29 +52,26 @@ pub(crate) enum Precision {
 impl Direct {
     /// Plans for the whole matrix, or, if not `whole`, for its diagonal blocks with the rows.
     pub(crate) fn new(pattern: &Pattern, known: &[bool], rows: &Rows, whole: bool) -> Self {
-        Self::with_order(pattern, known, rows, whole, None)
+        let from = if whole { Order::Thorough } else { Order::Natural };
+        Self::with_order(pattern, known, rows, from)
     }
 
     /// Plans for a pattern with more blocks than this one's, over the same points, known values and rows.
     ///
     /// The order of elimination stays: finding one is most of the work, and a few couplings more do not make it a bad one.
-    /// Where they do (layers that only contact holds together), a new order is looked for and the better one taken.
+    /// Where they do (layers that only contact holds together), a new order is looked for, quickly, as it will not serve
+    /// for long, and the better one taken.
     pub(crate) fn extended(&self, pattern: &Pattern, known: &[bool], rows: &Rows, usual_flops: f64) -> Self {
-        let kept = Self::with_order(pattern, known, rows, true, Some(&self.plan.order));
+        let kept = Self::with_order(pattern, known, rows, Order::Kept(&self.plan.order, self.rows));
         if kept.plan.flops <= WORN_ORDER * usual_flops {
             return kept;
         }
-        let fresh = Self::new(pattern, known, rows, true);
+        let fresh = Self::with_order(pattern, known, rows, Order::Quick(self.rows));
         if fresh.plan.flops < kept.plan.flops { fresh } else { kept }
     }
 
-    fn with_order(
-        pattern: &Pattern,
-        known: &[bool],
-        rows: &Rows,
-        whole: bool,
-        order: Option<&[u32]>,
-    ) -> Self {
+    fn with_order(pattern: &Pattern, known: &[bool], rows: &Rows, order: Order<'_>) -> Self {
+        let whole = !matches!(order, Order::Natural);
         let count = pattern.count();
         let unknown: Vec<u32> = (0..count as u32).filter(|&i| !known[i as usize]).collect();
         let mut place = vec![u32::MAX; count];
@@ -102,25 +113,27 @@ impl Direct {
         }
         let graph = points.with_rows(&supports);
         let plan_for = |order: &[u32]| Symbolic::new(&graph, unknown.len(), order, &blocks);
-        let plan = match order {
-            Some(order) => plan_for(order),
-            None if whole => {
-                let squares: Vec<Vec<(u32, f64)>> = (0..rows.len())
-                    .map(|r| rows.row(r).map(|(i, w)| (place[i as usize], w * w)))
-                    .map(|row| row.filter(|&(k, _)| k != u32::MAX).collect())
-                    .collect();
-                let plan = plan_for(&ordering::order(&points, &squares, ordering::Rows::Aside));
-                if rows.is_empty() {
-                    plan
-                } else {
-                    let other = plan_for(&ordering::order(&points, &squares, ordering::Rows::Among));
-                    if other.flops < plan.flops { other } else { plan }
-                }
-            }
-            None => plan_for(&(0..(unknown.len() + rows.len()) as u32).collect::<Vec<_>>()),
+        let found = |way: ordering::Rows, tries: u32| {
+            let squares: Vec<Vec<(u32, f64)>> = (0..rows.len())
+                .map(|r| rows.row(r).map(|(i, w)| (place[i as usize], w * w)))
+                .map(|row| row.filter(|&(k, _)| k != u32::MAX).collect())
+                .collect();
+            (plan_for(&ordering::order(&points, &squares, way, tries)), way)
         };
-        let nodes = vec![Vec3::ZERO; unknown.len() + rows.len()];
-        Self { plan, stored: None, unknown, nodes }
+        let (plan, rows) = match order {
+            Order::Natural => {
+                (plan_for(&(0..graph.count() as u32).collect::<Vec<_>>()), ordering::Rows::Aside)
+            }
+            Order::Kept(order, way) => (plan_for(order), way),
+            Order::Quick(way) => found(way, ordering::QUICK),
+            Order::Thorough => {
+                let aside = found(ordering::Rows::Aside, ordering::THOROUGH);
+                let among = (!rows.is_empty()).then(|| found(ordering::Rows::Among, ordering::THOROUGH));
+                among.filter(|among| among.0.flops < aside.0.flops).unwrap_or(aside)
+            }
+        };
+        let nodes = vec![Vec3::ZERO; graph.count()];
+        Self { plan, rows, stored: None, unknown, nodes }
     }
 
     pub(crate) fn plan(&self) -> &Symbolic {

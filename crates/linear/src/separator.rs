@@ -18,7 +18,6 @@ pub(crate) const MIDDLE: u8 = 2;
 
 /// From this many vertices down, the best of several tries is taken: larger graphs are divided once, after contraction.
 const MIDDLING: usize = 2000;
-const TRIES: u32 = 10;
 /// Contraction ends at this many vertices.
 const COARSEST: usize = 80;
 /// Regions grown on the coarsest graph, of which the best is kept.
@@ -28,23 +27,23 @@ const LARGEST_SIDE: f64 = 0.6;
 /// Passes of improvement at each level.
 const PASSES: usize = 8;
 
-/// Divides the graph: for every vertex LEFT, RIGHT or MIDDLE, no edge between LEFT and RIGHT.
-pub(crate) fn separate(graph: &Graph) -> Vec<u8> {
+/// Divides the graph: for every vertex LEFT, RIGHT or MIDDLE, no edge between LEFT and RIGHT. The best of so many `tries`.
+pub(crate) fn separate(graph: &Graph, tries: u32) -> Vec<u8> {
     let finest = Level {
         starts: graph.starts.iter().map(|&s| s as u32).collect(),
         neighbours: graph.neighbours.clone(),
         edge_weights: vec![1; graph.neighbours.len()],
         weights: vec![1; graph.count()],
     };
-    divide(&finest, 0x9e37_79b9)
+    divide(&finest, tries, 0x9e37_79b9)
 }
 
 /// Contracts to a middling size, takes the best of several divisions there, and carries it back.
-fn divide(level: &Level, seed: u32) -> Vec<u8> {
+fn divide(level: &Level, tries: u32, seed: u32) -> Vec<u8> {
     if level.count() > MIDDLING {
         let (coarse, map) = contract(level, seed);
         if coarse.count() * 20 < level.count() * 19 {
-            return carry_back(level, &map, &divide(&coarse, next_seed(seed)));
+            return carry_back(level, &map, &divide(&coarse, tries, next_seed(seed)));
         }
     }
     let attempt = |k: u32| {
@@ -52,7 +51,7 @@ fn divide(level: &Level, seed: u32) -> Vec<u8> {
         (cost(level, &division), k, division)
     };
     // the number of the try decides between equals, whichever thread was first
-    let best = (0..TRIES).into_par_iter().map(attempt).min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    let best = (0..tries).into_par_iter().map(attempt).min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     best.map(|(_, _, division)| division).unwrap_or_default()
 }
 
