@@ -25,7 +25,7 @@ use crate::{Attachment, Contact, Error, Friction, Pair, Surface, Surfaces, Tangl
 const REACH: f64 = 0.2;
 const REACH_BOUNDS: [f64; 2] = [0.5e-3, 3e-3];
 /// Room around watched pairs, as a share of the middle edge length: more makes lists longer, less makes them short-lived.
-const SLACK: f64 = 0.3;
+const SLACK: f64 = 0.15;
 /// Gaps below this share of the largest coordinate can be lost when frames are stored in single precision.
 const ROUNDING: f64 = 4e-7;
 /// An obstacle that goes further than this many times its own size within a frame, and faster than this many m/s, was cut to
@@ -256,15 +256,19 @@ impl Collision {
         if self.watch.holds(start) && self.watch.holds(end) {
             return Ok(());
         }
-        self.renew(start, end, Pace::Common)
+        self.renew(start, end, Pace::Common, self.room_for_more(start, end))
     }
 
-    fn renew(&mut self, start: &[Vec3], end: &[Vec3], pace: Pace) -> Result<(), Error> {
-        let (tangle, surfaces) = (&self.tangle, &self.surfaces);
-        let is_left_out = |pair: &Pair| tangle.is_exempt(surfaces, pair);
+    /// The slack of a list that may serve for the steps after this one as well.
+    fn room_for_more(&self, start: &[Vec3], end: &[Vec3]) -> f64 {
         // what rests needs no room
         let furthest = start.iter().zip(end).map(|(s, e)| s.distance_squared(*e)).fold(0.0, f64::max).sqrt();
-        let slack = (0.5 * furthest).clamp(0.5 * self.reach, self.slack);
+        (0.5 * furthest).clamp(0.5 * self.reach, self.slack.max(0.5 * self.reach))
+    }
+
+    fn renew(&mut self, start: &[Vec3], end: &[Vec3], pace: Pace, slack: f64) -> Result<(), Error> {
+        let (tangle, surfaces) = (&self.tangle, &self.surfaces);
+        let is_left_out = |pair: &Pair| tangle.is_exempt(surfaces, pair);
         self.watch.renew(surfaces, start, end, self.reach, slack, pace, is_left_out)
     }
 
@@ -430,7 +434,10 @@ impl Obstruction for Collision {
             return Ok(false);
         }
         let there = self.all(end, &self.targets);
-        self.cover(&here, &there).map_err(boxed)?;
+        if !(self.watch.holds(&here) && self.watch.holds(&there)) {
+            // where the way is clear, no other is asked for that begins here
+            self.renew(&here, &there, Pace::Common, 0.5 * self.reach).map_err(boxed)?;
+        }
         let pairs: Vec<Pair> = self.watch.list.iter().map(|watched| watched.pair).collect();
         if !felt(&self.surfaces, &self.watch.list, &here).is_empty() {
             return Ok(false);
@@ -584,7 +591,7 @@ impl Obstruction for Collision {
             match pace {
                 Pace::Common => self.cover(&here, &there),
                 Pace::Own if self.watch.holds(&there) => break,
-                Pace::Own => self.renew(&here, &there, pace),
+                Pace::Own => self.renew(&here, &there, pace, self.room_for_more(&here, &there)),
             }
             .map_err(boxed)?;
             let step = Step {
