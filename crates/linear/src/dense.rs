@@ -7,6 +7,7 @@
 //!
 //! Signs J are 1 in the first `positive` columns of a front and −1 in the others.
 
+use faer::linalg::triangular_solve::solve_lower_triangular_in_place;
 use faer::reborrow::*;
 use faer::{Accum, MatMut, MatRef, Par, linalg::matmul::matmul};
 use pulp::{Arch, Simd, WithSimd};
@@ -17,7 +18,9 @@ use crate::scalar::Scalar;
 const NODE: usize = 3;
 /// Columns that are eliminated one node after the other; a multiple of [`NODE`].
 const NARROW: usize = 18;
-/// Columns of a tile of a triangle.
+/// Columns from which on the rows below the triangle wait until that is done.
+const WIDE: usize = 128;
+/// Columns of a strip of a triangle.
 const TILE: usize = 32;
 /// Multiply-adds below which a product is not divided: about a tenth of a millisecond of work.
 const GRAIN: usize = 1 << 21;
@@ -25,30 +28,53 @@ const GRAIN: usize = 1 << 21;
 /// Replaces a front's columns, of so many rows, by those of L with F = L J Lᵀ. On failure gives the column whose pivot
 /// has the wrong sign.
 pub(crate) fn eliminate<T: Scalar>(panel: &mut [T], height: usize, positive: usize) -> Result<(), usize> {
-    eliminate_from(0, panel, height, positive)
+    eliminate_from(0, panel, height, height, positive)
 }
 
-/// Eliminates the front's columns from the `first` on, to which all before have been applied.
+/// Eliminates the front's columns from the `first` on, to which all before have been applied, in the rows before `end`.
 fn eliminate_from<T: Scalar>(
     first: usize,
     columns: &mut [T],
     height: usize,
+    end: usize,
     positive: usize,
 ) -> Result<(), usize> {
     let width = columns.len() / height;
     if width <= NARROW {
-        return Arch::new().dispatch(Narrow { first, columns, height, positive });
+        return Arch::new().dispatch(Narrow { first, columns, height, end, positive });
     }
     let half = (width / 2).next_multiple_of(NODE);
     let middle = first + half;
     let (left, right) = columns.split_at_mut(half * height);
-    eliminate_from(first, left, height, positive)?;
-    let left = MatRef::from_column_major_slice(left, height, half).subrows(middle, height - middle);
-    let rest = MatMut::from_column_major_slice_mut(&mut *right, height, width - half);
-    let rest = rest.subrows_mut(middle, height - middle);
     let positive_left = positive.saturating_sub(first).min(half);
+    if width <= WIDE {
+        eliminate_from(first, left, height, end, positive)?;
+    } else {
+        // the rows below by themselves, as many at a time as stay near, and side by side
+        eliminate_from(first, left, height, middle, positive)?;
+        let (above, below) =
+            MatMut::from_column_major_slice_mut(&mut *left, height, half).split_at_row_mut(middle);
+        let mut below = below.subrows_mut(0, end - middle);
+        solve_right(above.rb().subrows(first, half), below.rb_mut());
+        let negative = below.split_at_col_mut(positive_left).1;
+        negative.col_iter_mut().for_each(|column| column.iter_mut().for_each(|v| *v = -*v));
+    }
+    let left = MatRef::from_column_major_slice(left, height, half).subrows(middle, end - middle);
+    let rest = MatMut::from_column_major_slice_mut(&mut *right, height, width - half);
+    let rest = rest.subrows_mut(middle, end - middle);
     subtract(rest, left, left.subrows(0, width - half), Accum::Add, positive_left);
-    eliminate_from(middle, right, height, positive)
+    eliminate_from(middle, right, height, end, positive)
+}
+
+/// B ← B L⁻ᵀ, with L lower triangular.
+fn solve_right<T: Scalar>(l: MatRef<'_, T>, b: MatMut<'_, T>) {
+    let (m, n) = (b.nrows(), l.nrows());
+    if m > WIDE && m * n * n / 2 > GRAIN {
+        let (upper, lower) = b.split_at_row_mut(split(m));
+        rayon::join(|| solve_right(l, upper), || solve_right(l, lower));
+    } else {
+        solve_lower_triangular_in_place(l, b.transpose_mut(), Par::Seq);
+    }
 }
 
 /// C ← −A J Aᵀ in the lower triangle; what is above it becomes anything.
@@ -102,12 +128,11 @@ fn subtract<T: Scalar>(
     let (a_plus, a_minus) = a.split_at_col(positive);
     let (b_plus, b_minus) = b.split_at_col(positive);
     let mut accumulate = accumulate;
-    if positive > 0 {
-        matmul(c.rb_mut(), accumulate, a_plus, b_plus.transpose(), -T::ONE, Par::Seq);
-        accumulate = Accum::Add;
-    }
-    if a_minus.ncols() > 0 {
-        matmul(c, accumulate, a_minus, b_minus.transpose(), T::ONE, Par::Seq);
+    for (a, b, sign) in [(a_plus, b_plus, -T::ONE), (a_minus, b_minus, T::ONE)] {
+        if a.ncols() > 0 {
+            matmul(c.rb_mut(), accumulate, a, b.transpose(), sign, Par::Seq);
+            accumulate = Accum::Add;
+        }
     }
 }
 
@@ -121,6 +146,7 @@ struct Narrow<'a, T> {
     first: usize,
     columns: &'a mut [T],
     height: usize,
+    end: usize,
     positive: usize,
 }
 
@@ -129,13 +155,13 @@ impl<T: Scalar> WithSimd for Narrow<'_, T> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> Self::Output {
-        let Self { first, columns, height, positive } = self;
+        let Self { first, columns, height, end, positive } = self;
         for start in (0..columns.len() / height).step_by(NODE) {
             let row = first + start;
             let (done, rest) = columns.split_at_mut(start * height);
             let (x, rest) = rest.split_at_mut(height);
             let (y, rest) = rest.split_at_mut(height);
-            let (x, y, z) = (&mut x[row..], &mut y[row..], &mut rest[row..height]);
+            let (x, y, z) = (&mut x[row..end], &mut y[row..end], &mut rest[row..end]);
             let sign = |column: usize| if first + column < positive { T::ONE } else { -T::ONE };
             let mut left = 0;
             while left + 2 * NODE <= start {
