@@ -253,10 +253,15 @@ impl Collision {
     }
 
     fn cover(&mut self, start: &[Vec3], end: &[Vec3]) -> Result<(), Error> {
-        if self.watch.holds(start) && self.watch.holds(end) {
+        if self.covers(start, end) {
             return Ok(());
         }
         self.renew(start, end, Pace::Common, self.room_for_more(start, end))
+    }
+
+    /// Whether the list is right for this way.
+    fn covers(&self, start: &[Vec3], end: &[Vec3]) -> bool {
+        self.watch.holds(start) && self.watch.holds(end)
     }
 
     /// The slack of a list that may serve for the steps after this one as well.
@@ -434,7 +439,7 @@ impl Obstruction for Collision {
             return Ok(false);
         }
         let there = self.all(end, &self.targets);
-        if !(self.watch.holds(&here) && self.watch.holds(&there)) {
+        if !self.covers(&here, &there) {
             // where the way is clear, no other is asked for that begins here
             self.renew(&here, &there, Pace::Common, 0.5 * self.reach).map_err(boxed)?;
         }

@@ -13,9 +13,8 @@ use faer::{Accum, MatMut, MatRef, Par, linalg::matmul::matmul};
 use pulp::{Arch, Simd, WithSimd};
 
 use crate::scalar::Scalar;
+use crate::symbolic::NODE;
 
-/// Columns of a node.
-const NODE: usize = 3;
 /// Columns that are eliminated one node after the other; a multiple of [`NODE`].
 const NARROW: usize = 18;
 /// Columns from which on the rows below the triangle wait until that is done.

@@ -13,6 +13,9 @@ use crate::graph::Graph;
 const TASK_FLOPS: f64 = 1e6;
 const TASK_SHARE: f64 = 1.0 / 24.0;
 
+/// Scalars, and so columns, of a node.
+pub(crate) const NODE: usize = 3;
+
 /// The plan of a multifrontal factorisation.
 pub(crate) struct Symbolic {
     /// Position of each node in the order of elimination.

@@ -7,10 +7,7 @@ use pulp::{Arch, Simd, WithSimd};
 
 use crate::factor::halve;
 use crate::scalar::Scalar;
-use crate::symbolic::{Front, Symbolic};
-
-/// Columns of a node.
-const NODE: usize = 3;
+use crate::symbolic::{Front, NODE, Symbolic};
 
 /// A finished factor.
 pub(crate) struct Triangle<'a, T> {

@@ -58,23 +58,24 @@ impl Averages {
         let lies_on_guide = lies_on(guide, tracked, correspondence);
         for i in 0..functions.len() {
             let name = || functions.names()[i].clone();
+            let mut over_guide = coarse.times(functions.on_guide(i));
+            let size = |row: &[(u32, f64)]| row.iter().map(|e| e.1.abs()).sum::<f64>();
+            let sum = |row: &[(u32, f64)]| row.iter().map(|e| e.1).sum::<f64>();
+            let guide_size = size(&over_guide);
+            if guide_size <= 1e-12 * coarse.area || !guide_size.is_finite() {
+                return Err(Error::EmptyTest { name: name(), mesh: "guide" });
+            }
             if lies_on_guide && functions.is_carried_over(i, correspondence) {
                 let row = fine.lumped(functions.on_tracked(i));
                 let Some((over_guide, over_tracked)) = fine.means_through(row, correspondence) else {
-                    return Err(Error::EmptyTest { name: name(), mesh: "guide" });
+                    return Err(Error::EmptyTest { name: name(), mesh: "tracked mesh" });
                 };
                 guide_rows.push(over_guide);
                 tracked_rows.push(over_tracked);
                 continue;
             }
-            let mut over_guide = coarse.times(functions.on_guide(i));
             let mut over_tracked = fine.times(functions.on_tracked(i));
-            let size = |row: &[(u32, f64)]| row.iter().map(|e| e.1.abs()).sum::<f64>();
-            let sum = |row: &[(u32, f64)]| row.iter().map(|e| e.1).sum::<f64>();
-            let (guide_size, tracked_size) = (size(&over_guide), size(&over_tracked));
-            if guide_size <= 1e-12 * coarse.area || !guide_size.is_finite() {
-                return Err(Error::EmptyTest { name: name(), mesh: "guide" });
-            }
+            let tracked_size = size(&over_tracked);
             if tracked_size <= 1e-12 * fine.area || !tracked_size.is_finite() {
                 return Err(Error::EmptyTest { name: name(), mesh: "tracked mesh" });
             }
@@ -277,10 +278,13 @@ impl Mass {
 
 /// Whether the undeformed guide, carried over, is the undeformed tracked mesh.
 fn lies_on(guide: Surface<'_>, tracked: Surface<'_>, correspondence: &Prolongation) -> bool {
+    if [correspondence.coarse_count(), correspondence.fine_count()] != [guide.rest.len(), tracked.rest.len()]
+    {
+        return false;
+    }
     let size = Bounds::of(tracked.rest.iter().copied()).diagonal();
     let carried = correspondence.vectors(guide.rest);
-    carried.len() == tracked.rest.len()
-        && carried.iter().zip(tracked.rest).all(|(a, b)| a.distance(*b) <= CARRIED * size)
+    carried.iter().zip(tracked.rest).all(|(a, b)| a.distance(*b) <= CARRIED * size)
 }
 
 /// Checks that a tracked mesh lies on its guide: no point farther from it than `share` of the guide's size.
