@@ -7,12 +7,12 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clip::Clip;
-use contact::{Attachment, Collision};
-use dynamics::{Integrator, Obstruction, Settings, Span, Substeps};
+use contact::{Attachment, BarrierContact};
+use dynamics::{ContactModel, Integrator, Settings, Span, Substeps};
 use geometry::{Filled, TetMeshing, TetSize, Vec3};
 use samples::{Biped, Plant, Quadruped};
 use serde_json::{Map, json};
-use solid::{Enrich, EnrichSettings, Law, Material, Solid, Surface, WeightKey};
+use solid::{EmbeddedSurface, Enrich, EnrichSettings, Law, Material, Solid, WeightKey};
 
 /// A row of the paper's table 1.
 struct Row {
@@ -238,7 +238,7 @@ impl Scene {
             ..EnrichSettings::default()
         };
         let keys = vec![WeightKey { time: 0.0, weights: self.weights.clone() }];
-        let surface = Surface { mesh: tets, embedding, areas: &areas };
+        let surface = EmbeddedSurface { mesh: tets, embedding, areas: &areas };
         let mut enrich = Enrich::new(&surface, solid, keys, None, None, settings)?;
         let mut collision = None;
         if contact {
@@ -246,19 +246,19 @@ impl Scene {
             let known = embedding.corners().iter().map(held).collect();
             let parts = embedding.corners().iter().zip(embedding.weights());
             let attachment = Attachment::embedded(parts.map(|(c, w)| c.iter().copied().zip(*w)));
-            let own = contact::Surface {
+            let own = contact::CollisionSurface {
                 known,
                 thickness: 1e-3,
-                ..contact::Surface::free("body", rest.clone(), triangles.clone())
+                ..contact::CollisionSurface::free("body", rest.clone(), triangles.clone())
             };
-            collision = Some(Collision::new(vec![own], attachment, Vec::new())?);
+            collision = Some(BarrierContact::new(vec![own], attachment, Vec::new())?);
         }
         let mut fit = enrich.begin(&self.frame(0)?, Some(&self.frame(1)?))?.fitted.error;
         let mut seconds = 0.0;
         for index in 1..FRAMES {
             let (here, next) = (self.frame(index)?, self.frame(index + 1)?);
             let start = Instant::now();
-            let obstruction = match &mut collision {
+            let contact_model = match &mut collision {
                 Some(collision) => {
                     let duration = 1.0 / self.clip.frame_rate_hz;
                     collision.follow(Span {
@@ -266,11 +266,11 @@ impl Scene {
                         duration,
                         ..Span::default()
                     })?;
-                    Some(collision as &mut dyn Obstruction)
+                    Some(collision as &mut dyn ContactModel)
                 }
                 None => None,
             };
-            let enriched = enrich.frame_against(index, &here, Some(&next), obstruction)?;
+            let enriched = enrich.frame_with_contact(index, &here, Some(&next), contact_model)?;
             if index >= WARM {
                 seconds += start.elapsed().as_secs_f64() / (FRAMES - WARM) as f64;
             }

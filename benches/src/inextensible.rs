@@ -5,8 +5,13 @@
 //! was ever beyond the tolerance and the chain's end went where that of an inextensible one goes. All stand on the same engine
 //! and the same linear solver.
 
+mod exact;
 mod methods;
+mod relaxation;
 mod scenes;
+mod shake;
+#[cfg(test)]
+mod testing;
 
 use std::process::ExitCode;
 

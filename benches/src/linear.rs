@@ -11,7 +11,7 @@ use std::process::{Command, ExitCode};
 use std::time::Instant;
 
 use geometry::Vec3;
-use linear::{Error, Matrix, Rows, Settings, Solver};
+use linear::{ConstraintRows, Error, Matrix, Settings, Solver};
 use serde_json::{Value, json};
 
 use crate::peers;
@@ -114,7 +114,7 @@ pub(crate) fn run(options: &[String]) -> ExitCode {
 fn measure(problem: &Problem, threads: usize) -> Result<Figures, Error> {
     let pattern = problem.matrix.pattern();
     let count = pattern.count();
-    let rows = Rows::none(count);
+    let rows = ConstraintRows::none(count);
     let (symbolic, solver) = timed(|| Solver::new(pattern, &vec![false; count], &rows, Settings::default()));
     let mut solver = solver?;
     let info = solver.info();

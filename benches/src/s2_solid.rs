@@ -11,7 +11,10 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
-use dynamics::{Body, Elements, Energy, Integrator, Moment, Past, Settings, State, Stepper, Still, Substeps};
+use dynamics::{
+    Body, Elements, Energy, GuideSample, Integrator, Settings, StageHistory, State, StaticGuide, Stepper,
+    Substeps,
+};
 use geometry::{TetMesh, Vec3};
 use linear::{Matrix, Pattern};
 use serde_json::{Value, json};
@@ -128,7 +131,7 @@ fn simulate(cells: [usize; 3], law: Law) -> Result<Run, solid::Error> {
     let rest = mesh.points().to_vec();
     let mut stepper = Stepper::new(&body, &rest, settings)?;
     let mut state = State::at_rest(rest.clone());
-    let guide = Still::new(rest.clone());
+    let guide = StaticGuide::new(rest.clone());
     let start = Instant::now();
     for _ in 0..STEPS / SUBSTEPS {
         stepper.advance(&body, &mut state, &guide, 0.01 * SUBSTEPS as f64, &mut [])?;
@@ -146,12 +149,13 @@ fn assembly(mut energy: Elements<Tet, 4>, x: &[Vec3]) -> f64 {
     energy.bind(&pattern);
     let mut matrix = Matrix::new(pattern);
     let mut gradient = vec![Vec3::ZERO; x.len()];
-    let moment = Moment { time: 0.0, guide_positions: x, guide_velocities: x };
+    let sample = GuideSample { time: 0.0, guide_positions: x, guide_velocities: x };
     median_ms(&mut || {
-        let damped = energy.over(&Past { implicit: 0.01, positions: [(1.0, x), (0.0, x)] });
+        let damped =
+            energy.with_viscosity(&StageHistory { implicit_dt: 0.01, positions: [(1.0, x), (0.0, x)] });
         let damped = damped.as_deref().unwrap_or(&energy);
-        damped.add_gradient(&moment, x, &mut gradient);
+        damped.add_gradient(&sample, x, &mut gradient);
         matrix.set_zero();
-        damped.add_hessian(&moment, x, x, &mut matrix);
+        damped.add_hessian(&sample, x, x, &mut matrix);
     })
 }

@@ -9,11 +9,13 @@
 use std::process::ExitCode;
 use std::time::Instant;
 
-use contact::{Attachment, Collision, Surface as Skin};
-use dynamics::{Integrator, Obstruction, Settings, Substeps};
+use contact::{Attachment, BarrierContact, CollisionSurface as Skin};
+use dynamics::{ContactModel, Integrator, Settings, Substeps};
 use geometry::{Prolongation, Scheme, Vec3};
 use serde_json::{Map, json};
-use shell::tracks::{Averages, Clusters, Hold, Setup, Surface, TestFunctions, Tracked, cluster};
+use shell::tracks::{
+    Averages, Clusters, ConstraintStrength, RestSurface, TestFunctions, Tracked, TrackedSetup, cluster,
+};
 use shell::{ClothBuilder, Material};
 
 /// A guide, what tracks it, and by which functions.
@@ -146,8 +148,8 @@ impl Case {
     ) -> Self {
         let guide = &clip.meshes[0];
         let (guide_rest, guide_triangles) = (guide.rest(), guide.point_triangles());
-        let coarse = Surface { rest: &guide_rest, triangles: &guide_triangles };
-        let fine = Surface { rest: &rest, triangles: &triangles };
+        let coarse = RestSurface { rest: &guide_rest, triangles: &guide_triangles };
+        let fine = RestSurface { rest: &rest, triangles: &triangles };
         let averages = Averages::new(functions, coarse, fine, &way, &vec![true; rest.len()])
             .expect("the samples' functions are independent");
         Self { name, frames: points(clip), rate: clip.frame_rate_hz, rest, triangles, way, averages }
@@ -158,13 +160,13 @@ impl Case {
         let material = Material::preset("vinyl").expect("it is in the list");
         let cloth =
             ClothBuilder::new(&self.rest, &self.triangles, &material).build().expect("samples are sound");
-        Tracked::new(Setup {
+        Tracked::new(TrackedSetup {
             rest: &self.rest,
             cloth,
             friction: material.damping_time(),
             averages,
-            hold: Hold::hard(),
-            bound: None,
+            strength: ConstraintStrength::hard(),
+            force_limit: None,
             correspondence: self.way.clone(),
             known: vec![false; self.rest.len()],
             gravity: -9.81 * Vec3::Y,
@@ -179,13 +181,13 @@ impl Case {
         .expect("samples are sound")
     }
 
-    fn collision(&self) -> Collision {
+    fn collision(&self) -> BarrierContact {
         let skin = Skin {
             thickness: 2e-3,
             self_contact: true,
             ..Skin::free("shell", self.rest.clone(), self.triangles.clone())
         };
-        Collision::new(vec![skin], Attachment::identity(self.rest.len()), Vec::new())
+        BarrierContact::new(vec![skin], Attachment::identity(self.rest.len()), Vec::new())
             .expect("samples are sound")
     }
 
@@ -229,10 +231,10 @@ impl Case {
             if contact {
                 other.restore(&collision.to_bytes());
             }
-            let advance = |shell: &mut Tracked, collision: &mut Collision, span| {
-                let obstruction = contact.then_some(collision as &mut dyn Obstruction);
+            let advance = |shell: &mut Tracked, collision: &mut BarrierContact, span| {
+                let contact_model = contact.then_some(collision as &mut dyn ContactModel);
                 let begun = Instant::now();
-                let effort = shell.advance(span, duration, obstruction, &mut []).ok()?;
+                let effort = shell.advance(span, duration, contact_model, &mut []).ok()?;
                 Some(Spent { seconds: begun.elapsed().as_secs_f64(), iterations: effort.iterations as f64 })
             };
             // without averages the shell may crumple in one frame beyond what fixed steps can take: that frame is not counted

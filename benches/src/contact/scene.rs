@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use clip::{Clip, Frame, MemoryFrames, Mesh};
-use contact::{Attachment, Audited, Collision, Surface, audit};
-use dynamics::{Along, Body, Elements, Forces, Guide, Obstruction, Settings, Span, State, Stepper};
+use contact::{Attachment, AuditedSurface, BarrierContact, CollisionSurface, audit};
+use dynamics::{Body, ContactModel, Elements, FnGuide, Forces, Guide, Settings, Span, State, Stepper};
 use geometry::Vec3;
 use shell::{ClothBuilder, Material};
 
@@ -25,7 +25,7 @@ pub(crate) struct Scene {
     /// Points that `guide` moves.
     pub(crate) pinned: Vec<usize>,
     pub(crate) guide: Motion,
-    pub(crate) obstacles: Vec<(Surface, Motion)>,
+    pub(crate) obstacles: Vec<(CollisionSurface, Motion)>,
     pub(crate) thickness: f64,
     pub(crate) friction: f64,
     pub(crate) self_contact: bool,
@@ -85,21 +85,22 @@ impl Scene {
             .known(known.clone())
             .gravity(-9.81 * Vec3::Y)
             .build()?;
-        let surface = Surface {
+        let surface = CollisionSurface {
             known,
             thickness: self.thickness,
             friction: self.friction,
             self_contact: self.self_contact,
-            ..Surface::free("cloth", self.points.clone(), self.triangles.clone())
+            ..CollisionSurface::free("cloth", self.points.clone(), self.triangles.clone())
         };
-        let obstacles: Vec<Surface> = self.obstacles.iter().map(|(surface, _)| surface.clone()).collect();
+        let obstacles: Vec<CollisionSurface> =
+            self.obstacles.iter().map(|(surface, _)| surface.clone()).collect();
         let attachment = Attachment::identity(self.points.len());
-        let mut collision = Collision::new(vec![surface], attachment, obstacles)?;
+        let mut collision = BarrierContact::new(vec![surface], attachment, obstacles)?;
         let settings = Settings { tolerance: 1e-3, ..Settings::default() };
         let mut stepper = Stepper::new(&body, &self.points, settings)?;
         let mut state = State::at_rest(self.points.clone());
-        let guide = Along(|time: f64, point: usize| (self.guide)(time, point, self.points[point]));
-        collision.place(&self.obstacles_at(0.0).concat())?;
+        let guide = FnGuide(|time: f64, point: usize| (self.guide)(time, point, self.points[point]));
+        collision.place_obstacles(&self.obstacles_at(0.0).concat())?;
 
         let mut outcome = Outcome { frames: self.frames, ..Outcome::default() };
         let mut stored = vec![self.stored(&state, 0.0)];
@@ -110,16 +111,16 @@ impl Scene {
             let clock = Instant::now();
             let effort = if with_contact {
                 collision.follow(self.span(from, to))?;
-                let obstruction: Option<&mut dyn Obstruction> = Some(&mut collision);
-                stepper.advance_against(&body, &mut state, &guide, obstruction, 1.0 / RATE, &mut [])?
+                let contact_model: Option<&mut dyn ContactModel> = Some(&mut collision);
+                stepper.advance_with_contact(&body, &mut state, &guide, contact_model, 1.0 / RATE, &mut [])?
             } else {
                 stepper.advance(&body, &mut state, &guide as &dyn Guide, 1.0 / RATE, &mut [])?
             };
             spent += clock.elapsed().as_secs_f64();
             outcome.iterations += effort.iterations;
             outcome.steps += effort.steps;
-            outcome.contacts = outcome.contacts.max(collision.strife().contacts);
-            outcome.lag = outcome.lag.max(collision.strife().lag);
+            outcome.contacts = outcome.contacts.max(collision.report().contacts);
+            outcome.lag = outcome.lag.max(collision.report().lag);
             let strain = shell::Strain::measure(&cloth.membranes, &state.positions);
             outcome.max_stretch = outcome.max_stretch.max(strain.max_stretch);
             let written = self.stored(&state, to);
@@ -134,7 +135,7 @@ impl Scene {
     }
 
     fn obstacles_at(&self, time: f64) -> Vec<Vec<Vec3>> {
-        let at = |(surface, motion): &(Surface, Motion)| {
+        let at = |(surface, motion): &(CollisionSurface, Motion)| {
             surface.rest_positions.iter().enumerate().map(|(i, p)| motion(time, i, *p)).collect()
         };
         self.obstacles.iter().map(at).collect()
@@ -158,15 +159,19 @@ impl Scene {
     }
 
     fn crossings(&self, stored: &[Vec<[f32; 3]>]) -> Result<usize, contact::Error> {
-        let cloth =
-            Audited { name: "cloth", points: &stored[0], triangles: &self.triangles, is_obstacle: false };
-        let obstacle = |((surface, _), points): (&(Surface, Motion), &'_ Vec<[f32; 3]>)| {
+        let cloth = AuditedSurface {
+            name: "cloth",
+            points: &stored[0],
+            triangles: &self.triangles,
+            is_obstacle: false,
+        };
+        let obstacle = |((surface, _), points): (&(CollisionSurface, Motion), &'_ Vec<[f32; 3]>)| {
             (surface.triangles.clone(), points.clone())
         };
         let others: Vec<_> = self.obstacles.iter().zip(&stored[1..]).map(obstacle).collect();
         let mut audited = vec![cloth];
         for (triangles, points) in &others {
-            audited.push(Audited { name: "obstacle", points, triangles, is_obstacle: true });
+            audited.push(AuditedSurface { name: "obstacle", points, triangles, is_obstacle: true });
         }
         Ok(audit(&audited)?.len())
     }
@@ -175,7 +180,7 @@ impl Scene {
         let rest = |points: &[Vec3]| points.iter().map(|p| p.as_vec3().to_array()).collect();
         let mut meshes = vec![Mesh::new("cloth", rest(&self.points), &self.triangles)];
         // a plane reaches beyond every picture
-        let shown = |surface: &Surface| !surface.faces_only;
+        let shown = |surface: &CollisionSurface| !surface.faces_only;
         for (surface, _) in self.obstacles.iter().filter(|(surface, _)| shown(surface)) {
             meshes.push(Mesh::new(&surface.name, rest(&surface.rest_positions), &surface.triangles));
         }

@@ -2,7 +2,7 @@
 
 use std::f64::consts::TAU;
 
-use contact::{Shape, Surface, plane};
+use contact::{CollisionSurface, Shape, plane};
 use geometry::Vec3;
 use samples::shapes;
 
@@ -36,11 +36,11 @@ fn sheet(cells: [usize; 2], size: [f64; 2], middle: Vec3) -> (Vec<Vec3>, Vec<[u3
     (grid.points.iter().map(|p| *p + wobble(*p)).collect(), grid.triangles())
 }
 
-fn ground(height: f64) -> Result<(Surface, Motion)> {
+fn ground(height: f64) -> Result<(CollisionSurface, Motion)> {
     Ok((plane("ground", height * Vec3::Y, Vec3::Y, 50.0)?, still()))
 }
 
-fn ball(radius: f64) -> Result<Surface> {
+fn ball(radius: f64) -> Result<CollisionSurface> {
     Shape::Sphere { radius }.surface("ball", radius / 6.0)
 }
 
@@ -59,7 +59,7 @@ fn needle(size: usize, frames: usize) -> Result<Scene> {
     };
     let corners: Vec<Vec3> = std::iter::once(Vec3::ZERO).chain((0..6).map(side)).collect();
     let faces = (0..6u32).map(|k| [0, 1 + (k + 1) % 6, 1 + k]).collect();
-    let obstacles = vec![(Surface::obstacle("needle", corners, faces), still()), ground(-0.4)?];
+    let obstacles = vec![(CollisionSurface::obstacle("needle", corners, faces), still()), ground(-0.4)?];
     Ok(Scene { obstacles, ..Scene::of("needle", frames, points, triangles) })
 }
 
@@ -76,7 +76,7 @@ fn knife(size: usize, frames: usize) -> Result<Scene> {
         corner(0.03, -0.5, 0.7),
     ];
     let faces = vec![[0, 2, 3], [0, 3, 1], [0, 1, 5], [0, 5, 4], [0, 4, 2], [1, 3, 5]];
-    let obstacles = vec![(Surface::obstacle("knife", corners, faces), still())];
+    let obstacles = vec![(CollisionSurface::obstacle("knife", corners, faces), still())];
     Ok(Scene { obstacles, ..Scene::of("knife", frames, points, triangles) })
 }
 
@@ -103,7 +103,7 @@ fn ring(size: usize, frames: usize) -> Result<Scene> {
         .filter(|&p| Vec3::new(points[p].x, 0.0, points[p].z).length() < 0.9 / size as f64)
         .collect();
     let torus = shapes::torus(0.16, 0.03, 36, 12);
-    let obstacle = Surface::obstacle("ring", torus.points.clone(), torus.triangles());
+    let obstacle = CollisionSurface::obstacle("ring", torus.points.clone(), torus.triangles());
     Ok(Scene {
         pinned,
         guide: Box::new(|time, _, p| p - (0.45 * time).min(0.75) * Vec3::Y),
@@ -126,7 +126,7 @@ fn stack(size: usize, frames: usize) -> Result<Scene> {
         triangles.extend(faces.iter().map(|t| t.map(|v| v + first)));
     }
     let block = Shape::Box { half_size: Vec3::new(0.14, 0.05, 0.14) }.surface("block", 0.07)?;
-    let block = Surface {
+    let block = CollisionSurface {
         rest_positions: block.rest_positions.iter().map(|p| *p - 0.05 * Vec3::Y).collect(),
         ..block
     };

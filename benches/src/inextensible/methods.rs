@@ -2,11 +2,16 @@
 
 use std::time::Instant;
 
-use dynamics::{Body, Elements, Filter, Integrator, Moment, Settings, State, Stepper, Still, Substeps};
+use dynamics::{
+    Body, Elements, Filter, GuideSample, Integrator, Settings, State, StaticGuide, Stepper, Substeps,
+};
 use geometry::Vec3;
-use shell::{ExactProjection, FastProjection, Impulse, Relaxation, Shake, Sweep, Threads};
+use shell::{FastProjection, Impulse, Threads};
 
+use crate::inextensible::exact::ExactProjection;
+use crate::inextensible::relaxation::{Relaxation, Sweep};
 use crate::inextensible::scenes::{Scene, Witness};
+use crate::inextensible::shake::Shake;
 
 /// The longest step that anyone takes, in seconds, and how many of them.
 const FRAME: f64 = 0.01;
@@ -129,7 +134,7 @@ pub(crate) fn path(scene: &Scene, witness: usize) -> Vec<Vec3> {
     let mut stepper =
         Stepper::new(&body, &scene.rest, settings(Integrator::TrBdf2, 50)).expect("a proper body");
     let mut state = State::at_rest(scene.rest.clone());
-    let guide = Still::new(scene.rest.clone());
+    let guide = StaticGuide::new(scene.rest.clone());
     let mut advance = || {
         stepper.advance(&body, &mut state, &guide, FRAME, &mut [&mut projection]).expect("a chain can swing");
         state.positions[witness]
@@ -153,7 +158,7 @@ fn simulate(
 ) -> Option<f64> {
     let mut stepper = Stepper::new(body, &scene.rest, settings).ok()?;
     let mut state = State::at_rest(scene.rest.clone());
-    let guide = Still::new(scene.rest.clone());
+    let guide = StaticGuide::new(scene.rest.clone());
     let mut watch = Watch { threads: &scene.threads, tolerance };
     let mut ball = scene.ball;
     let mut filters: Vec<&mut dyn Filter> = Vec::new();
@@ -186,7 +191,7 @@ struct Watch<'a> {
 }
 
 impl Filter for Watch<'_> {
-    fn apply(&mut self, _: &Body, _: &Moment, _: &State, after: &mut State, _: f64) -> bool {
+    fn apply(&mut self, _: &Body, _: &GuideSample, _: &State, after: &mut State, _: f64) -> bool {
         self.threads.strain(&after.positions).stretch <= self.tolerance
     }
 }

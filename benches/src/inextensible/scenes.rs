@@ -1,8 +1,8 @@
 //! The chain and the drape.
 
-use dynamics::{Body, BodyBuilder, Elements, Filter, Moment, State};
+use dynamics::{Body, BodyBuilder, Elements, Filter, GuideSample, State};
 use geometry::{Vec2, Vec3};
-use shell::{ClothBuilder, Face, Lay, Material, Threads, Weave};
+use shell::{ClothBuilder, Face, Material, ThreadDirections, Threads, Weave};
 
 use crate::inextensible::methods::path;
 
@@ -66,7 +66,7 @@ impl Scene {
                 triangles.extend([[a, b, c], [a, c, d]]);
             }
         }
-        let weave = Weave::new(&rest, &faces, Lay::Uv(Vec3::Y)).expect("a grid has threads");
+        let weave = Weave::new(&rest, &faces, ThreadDirections::Uv(Vec3::Y)).expect("a grid has threads");
         let threads = Threads::new(&rest, weave.edges().collect()).expect("a proper grid");
         let material = Material { air_drag: 0.0, shear: 2.0, ..Material::default() };
         let cloth = ClothBuilder::new(&rest, &triangles, &material).build().expect("a proper cloth");
@@ -103,7 +103,7 @@ pub(crate) struct Ball {
 }
 
 impl Filter for Ball {
-    fn apply(&mut self, _: &Body, _: &Moment, _: &State, after: &mut State, _: f64) -> bool {
+    fn apply(&mut self, _: &Body, _: &GuideSample, _: &State, after: &mut State, _: f64) -> bool {
         for (x, v) in after.positions.iter_mut().zip(&mut after.velocities) {
             let distance = x.length();
             if distance < self.radius && distance > 0.0 {

@@ -1,6 +1,6 @@
 //! The sheet itself: the same fabric at every resolution.
 
-use dynamics::{Body, Effort, Elements, Settings, State, Stepper, Still, Substeps};
+use dynamics::{Body, Effort, Elements, Settings, State, StaticGuide, Stepper, Substeps};
 use geometry::Vec3;
 use shell::{ClothBuilder, Material};
 
@@ -35,7 +35,7 @@ pub(crate) struct Sheet {
     body: Body,
     stepper: Stepper,
     state: State,
-    guide: Still,
+    guide: StaticGuide,
     masses: Vec<f64>,
     assembly: Stopwatch,
 }
@@ -71,7 +71,7 @@ impl Sheet {
         let substeps = substeps.map_or(Substeps::Automatic, Substeps::Fixed);
         let settings = Settings { substeps, ..Settings::default() };
         let stepper = Stepper::new(&body, &points, settings).expect("a system that can be factorised");
-        let guide = Still::new(points.clone());
+        let guide = StaticGuide::new(points.clone());
         let (state, masses) = (State::at_rest(points), cloth.masses);
         Self { cells, body, stepper, state, guide, masses, assembly }
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use dynamics::{Energy, Moment, Past};
+use dynamics::{Energy, GuideSample, StageHistory};
 use geometry::Vec3;
 use linear::{Matrix, Pattern};
 
@@ -45,20 +45,20 @@ impl Energy for Timed {
         self.energy.bind(pattern);
     }
 
-    fn value(&self, moment: &Moment, x: &[Vec3]) -> f64 {
-        self.watch.run(|| self.energy.value(moment, x))
+    fn value(&self, sample: &GuideSample, x: &[Vec3]) -> f64 {
+        self.watch.run(|| self.energy.value(sample, x))
     }
 
-    fn add_gradient(&self, moment: &Moment, x: &[Vec3], gradient: &mut [Vec3]) {
-        self.watch.run(|| self.energy.add_gradient(moment, x, gradient));
+    fn add_gradient(&self, sample: &GuideSample, x: &[Vec3], gradient: &mut [Vec3]) {
+        self.watch.run(|| self.energy.add_gradient(sample, x, gradient));
     }
 
-    fn add_hessian(&self, moment: &Moment, x: &[Vec3], previous: &[Vec3], matrix: &mut Matrix) {
-        self.watch.run(|| self.energy.add_hessian(moment, x, previous, matrix));
+    fn add_hessian(&self, sample: &GuideSample, x: &[Vec3], previous: &[Vec3], matrix: &mut Matrix) {
+        self.watch.run(|| self.energy.add_hessian(sample, x, previous, matrix));
     }
 
-    fn over(&self, stage: &Past) -> Option<Box<dyn Energy>> {
-        let energy = self.watch.run(|| self.energy.over(stage))?;
+    fn with_viscosity(&self, stage: &StageHistory) -> Option<Box<dyn Energy>> {
+        let energy = self.watch.run(|| self.energy.with_viscosity(stage))?;
         Some(Box::new(Timed { energy, watch: self.watch.clone() }))
     }
 }

@@ -3,12 +3,14 @@
 //! Positions are taken as they are written in files (single precision widens without rounding), every pair whose boxes
 //! touch is decided by exact predicates, and nothing here is shared with what keeps surfaces apart during a bake.
 
+mod crossing;
+
 use crate::Error;
-use crate::crossing::{Point, Triangle, cross};
+use crossing::{Point, Triangle, cross};
 
 /// A surface as the audit sees it.
 #[derive(Clone, Copy, Debug)]
-pub struct Audited<'a, T> {
+pub struct AuditedSurface<'a, T> {
     /// For errors.
     pub name: &'a str,
     /// Positions, single or double precision.
@@ -38,16 +40,16 @@ pub struct Crossing {
 /// (beyond 1e100 or below 1e-100).
 ///
 /// ```
-/// use contact::{Audited, audit};
+/// use contact::{AuditedSurface, audit};
 ///
 /// let floor = [[-1.0_f32, 0.0, -1.0], [3.0, 0.0, -1.0], [-1.0, 0.0, 3.0]];
 /// let dart = [[0.0_f32, 0.5, 0.0], [0.1, 0.5, 0.0], [0.0, -0.1, 0.0]];
-/// let surface = |name, points, is_obstacle| Audited { name, points, triangles: &[[0, 1, 2]], is_obstacle };
+/// let surface = |name, points, is_obstacle| AuditedSurface { name, points, triangles: &[[0, 1, 2]], is_obstacle };
 /// let crossings = audit(&[surface("dart", &dart, false), surface("floor", &floor, true)])?;
 /// assert_eq!((crossings[0].first, crossings[0].second), ((0, 0), (1, 0)));
 /// # Ok::<(), contact::Error>(())
 /// ```
-pub fn audit<T: Copy + Into<f64>>(surfaces: &[Audited<T>]) -> Result<Vec<Crossing>, Error> {
+pub fn audit<T: Copy + Into<f64>>(surfaces: &[AuditedSurface<T>]) -> Result<Vec<Crossing>, Error> {
     let faces = faces(surfaces)?;
     let mut order: Vec<u32> = (0..faces.len() as u32).collect();
     let mut nodes = Vec::with_capacity(faces.len());
@@ -84,7 +86,7 @@ struct Face {
     bounds: Extent,
 }
 
-fn faces<T: Copy + Into<f64>>(surfaces: &[Audited<T>]) -> Result<Vec<Face>, Error> {
+fn faces<T: Copy + Into<f64>>(surfaces: &[AuditedSurface<T>]) -> Result<Vec<Face>, Error> {
     let mut faces = Vec::new();
     for (s, surface) in surfaces.iter().enumerate() {
         for (t, &vertices) in surface.triangles.iter().enumerate() {
@@ -234,8 +236,8 @@ mod tests {
         (points, triangles)
     }
 
-    fn audited<'a>(mesh: &'a Mesh, name: &'a str) -> Audited<'a, f32> {
-        Audited { name, points: &mesh.0, triangles: &mesh.1, is_obstacle: false }
+    fn audited<'a>(mesh: &'a Mesh, name: &'a str) -> AuditedSurface<'a, f32> {
+        AuditedSurface { name, points: &mesh.0, triangles: &mesh.1, is_obstacle: false }
     }
 
     #[test]
@@ -266,7 +268,7 @@ mod tests {
     #[test]
     fn obstacles_may_cross_each_other() {
         let (a, b) = (sheet(4, |x, _| x - 0.5), sheet(4, |x, _| 0.3 - x));
-        let obstacle = |mesh, name| Audited { is_obstacle: true, ..audited(mesh, name) };
+        let obstacle = |mesh, name| AuditedSurface { is_obstacle: true, ..audited(mesh, name) };
         assert_eq!(audit(&[obstacle(&a, "a"), obstacle(&b, "b")]).unwrap(), []);
         assert!(!audit(&[obstacle(&a, "a"), audited(&b, "b")]).unwrap().is_empty());
     }

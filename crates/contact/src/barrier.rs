@@ -1,9 +1,13 @@
 //! The push that keeps two things apart: an energy that rises from nothing at a small gap.
 
+mod assembly;
+
 use dynamics::{Block, Element};
 use geometry::{Mat3, Vec3};
 
-use crate::distance::{Kind, Slopes, closest, outer};
+use crate::distance::{PairKind, Slopes, closest, outer};
+
+pub(crate) use assembly::{ActiveContact, ContactAssembly, active_contacts};
 
 /// The share of ĝ below which the barrier is a parabola.
 const PARABOLA: f64 = 0.02;
@@ -27,27 +31,27 @@ const PARABOLA: f64 = 0.02;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Barrier {
     /// What the four points are.
-    pub kind: Kind,
+    pub kind: PairKind,
     /// κ, in N/m.
     pub stiffness: f64,
     /// o, in metres.
-    pub offset: f64,
+    pub min_distance: f64,
     /// ĝ, in metres; positive.
-    pub reach: f64,
+    pub dhat: f64,
     /// ε, in m⁴; zero for a vertex and a triangle.
     parallel: f64,
 }
 
 impl Barrier {
     /// Between a vertex and a triangle.
-    pub fn vertex_triangle(stiffness: f64, offset: f64, reach: f64) -> Self {
-        Self { kind: Kind::VertexTriangle, stiffness, offset, reach, parallel: 0.0 }
+    pub fn vertex_triangle(stiffness: f64, min_distance: f64, dhat: f64) -> Self {
+        Self { kind: PairKind::VertexTriangle, stiffness, min_distance, dhat, parallel: 0.0 }
     }
 
     /// Between two edges of the given rest lengths.
-    pub fn edge_edge(stiffness: f64, offset: f64, reach: f64, rest_lengths: [f64; 2]) -> Self {
+    pub fn edge_edge(stiffness: f64, min_distance: f64, dhat: f64, rest_lengths: [f64; 2]) -> Self {
         let parallel = 1e-3 * (rest_lengths[0] * rest_lengths[1]).powi(2);
-        Self { kind: Kind::EdgeEdge, stiffness, offset, reach, parallel }
+        Self { kind: PairKind::EdgeEdge, stiffness, min_distance, dhat, parallel }
     }
 
     /// How hard the two are pressed together, in newtons.
@@ -58,7 +62,7 @@ impl Barrier {
 
     /// ψ, ψ′ and ψ″ at a distance.
     fn profile(&self, distance: f64) -> (f64, f64, f64) {
-        let u = (distance - self.offset) / self.reach;
+        let u = (distance - self.min_distance) / self.dhat;
         if u >= 1.0 {
             return (0.0, 0.0, 0.0);
         }
@@ -70,8 +74,8 @@ impl Barrier {
         let below = u - v;
         let k = self.stiffness;
         (
-            k * self.reach * self.reach * (value + below * (slope + 0.5 * below * curvature)),
-            k * self.reach * (slope + below * curvature),
+            k * self.dhat * self.dhat * (value + below * (slope + 0.5 * below * curvature)),
+            k * self.dhat * (slope + below * curvature),
             k * curvature,
         )
     }
@@ -81,7 +85,7 @@ impl Barrier {
         let (u, v) = (x[1] - x[0], x[3] - x[2]);
         let across = u.cross(v);
         let (c, epsilon) = (across.length_squared(), self.parallel);
-        (self.kind == Kind::EdgeEdge && c < epsilon).then(|| Mollifier {
+        (self.kind == PairKind::EdgeEdge && c < epsilon).then(|| Mollifier {
             value: (2.0 - c / epsilon) * c / epsilon,
             slope: 2.0 * (1.0 - c / epsilon) / epsilon,
             curvature: -2.0 / (epsilon * epsilon),
@@ -222,15 +226,15 @@ mod tests {
     use crate::testing::Random;
     use dynamics::check_derivatives;
 
-    const REACH: f64 = 2.0;
+    const DHAT: f64 = 2.0;
 
     fn barriers() -> [Barrier; 2] {
-        [Barrier::vertex_triangle(3.0, 0.1, REACH), Barrier::edge_edge(3.0, 0.1, REACH, [1.0, 1.0])]
+        [Barrier::vertex_triangle(3.0, 0.1, DHAT), Barrier::edge_edge(3.0, 0.1, DHAT, [1.0, 1.0])]
     }
 
     /// Whether closest points stay in their region when any point moves a little: across its border second derivatives
     /// jump.
-    fn is_inside_region(kind: Kind, x: &[Vec3; 4]) -> bool {
+    fn is_inside_region(kind: PairKind, x: &[Vec3; 4]) -> bool {
         let active = |x: &[Vec3; 4]| closest(kind, x).weights.map(|w| w != 0.0);
         let here = active(x);
         (0..24).all(|k| {
@@ -263,14 +267,16 @@ mod tests {
 
     #[test]
     fn derivatives_hold_between_nearly_parallel_edges() {
-        let barrier = Barrier::edge_edge(3.0, 0.1, REACH, [6.0, 6.0]); // ε = 1.3: mollified up to 35°
+        let barrier = Barrier::edge_edge(3.0, 0.1, DHAT, [6.0, 6.0]); // ε = 1.3: mollified up to 35°
         let mut random = Random::new(22);
         let mut inside = 0;
         for _ in 0..200 {
             let jitter = 0.25;
             let x = [Vec3::ZERO, 2.0 * Vec3::X, Vec3::new(-0.4, 0.8, 0.0), Vec3::new(1.7, 0.9, 0.3)]
                 .map(|p| p + jitter * random.vec3());
-            if barrier.mollifier(&x).is_none_or(|m| m.value > 0.98) || !is_inside_region(Kind::EdgeEdge, &x) {
+            if barrier.mollifier(&x).is_none_or(|m| m.value > 0.98)
+                || !is_inside_region(PairKind::EdgeEdge, &x)
+            {
                 continue;
             }
             check_derivatives(&barrier, &x);

@@ -20,10 +20,14 @@
 //! stops once the gap above the margin is down to 2 % of the margin (or of what it was at the start), or after 64
 //! directions.
 
+mod step_limiter;
+
 use geometry::Vec3;
 use rayon::prelude::*;
 
-use crate::distance::{Kind, closest};
+use crate::distance::{PairKind, closest};
+
+pub(crate) use step_limiter::StepLimiter;
 
 /// How far a pair may go.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,7 +43,7 @@ pub struct Impact {
 
 /// A pair that starts nearer than the margin may come nearer still, but not below this fraction of where it starts: so
 /// it can slide and separate, and nothing is stuck.
-pub const KEEP: f64 = 0.9;
+pub const MIN_DISTANCE_RATIO: f64 = 0.9;
 
 /// The gap above the margin, relative to the margin or to the gap at the start, at which looking on is not worth it.
 const NEAR: f64 = 0.02;
@@ -48,10 +52,10 @@ const MOST_PROBES: u32 = 64;
 const ROUNDING: f64 = 64.0 * f64::EPSILON;
 
 /// The last time in [0, 1] up to which the pair, moving on straight lines from `start` to `end`, is certainly at least
-/// `margin` apart. See the module's notes for the error bound, and [`KEEP`] for pairs that begin within the margin.
+/// `margin` apart. See the module's notes for the error bound, and [`MIN_DISTANCE_RATIO`] for pairs that begin within the margin.
 ///
 /// ```
-/// use contact::{Kind, travel};
+/// use contact::{PairKind, time_of_impact};
 /// use geometry::Vec3;
 ///
 /// let (a, b, c) = (Vec3::ZERO, Vec3::X, Vec3::Z);
@@ -59,27 +63,27 @@ const ROUNDING: f64 = 64.0 * f64::EPSILON;
 /// let start = [inside + Vec3::Y, a, b, c];
 /// let end = [inside - Vec3::Y, a, b, c];
 /// // from height 1 to height 0.1 at a speed of 2
-/// let impact = travel(Kind::VertexTriangle, &start, &end, 0.1);
+/// let impact = time_of_impact(PairKind::VertexTriangle, &start, &end, 0.1);
 /// assert!(impact.time <= 0.45 && impact.time > 0.44);
 /// ```
-pub fn travel(kind: Kind, start: &[Vec3; 4], end: &[Vec3; 4], margin: f64) -> Impact {
-    travel_until(kind, start, end, margin, KEEP, 1.0)
+pub fn time_of_impact(kind: PairKind, start: &[Vec3; 4], end: &[Vec3; 4], margin: f64) -> Impact {
+    time_of_impact_until(kind, start, end, margin, MIN_DISTANCE_RATIO, 1.0)
 }
 
-/// Like [`travel`], with another share than [`KEEP`].
-pub(crate) fn travel_keeping(
-    kind: Kind,
+/// Like [`time_of_impact`], with another share than [`MIN_DISTANCE_RATIO`].
+pub(crate) fn time_of_impact_keeping(
+    kind: PairKind,
     start: &[Vec3; 4],
     end: &[Vec3; 4],
     margin: f64,
     keep: f64,
 ) -> Impact {
-    travel_until(kind, start, end, margin, keep, 1.0)
+    time_of_impact_until(kind, start, end, margin, keep, 1.0)
 }
 
-/// Like [`travel`], but content once `limit` is passed: the time is exact (as certificates are) only below it.
-fn travel_until(
-    kind: Kind,
+/// Like [`time_of_impact`], but content once `limit` is passed: the time is exact (as certificates are) only below it.
+fn time_of_impact_until(
+    kind: PairKind,
     start: &[Vec3; 4],
     end: &[Vec3; 4],
     margin: f64,
@@ -102,9 +106,9 @@ fn travel_until(
     let enough = NEAR * initial_gap.min(required);
     let mut here = first;
     loop {
-        let Some((reach, normal)) = path.certify(impact.time, &here, required) else { return impact };
+        let Some((advance, normal)) = path.certify(impact.time, &here, required) else { return impact };
         impact.normal = normal;
-        let time = impact.time + reach;
+        let time = impact.time + advance;
         if time >= 1.0 || time > limit {
             impact.time = time.min(1.0);
             return impact;
@@ -123,7 +127,7 @@ fn travel_until(
 
 /// The straight paths of a pair, seen from where the first point starts.
 struct Path {
-    kind: Kind,
+    kind: PairKind,
     start: [Vec3; 4],
     motion: [Vec3; 4],
 }
@@ -146,8 +150,8 @@ impl Path {
     /// The smallest of a quantity over pairs of corners.
     fn corners(&self, of: impl Fn(usize, usize) -> f64) -> f64 {
         match self.kind {
-            Kind::VertexTriangle => of(0, 1).min(of(0, 2)).min(of(0, 3)),
-            Kind::EdgeEdge => of(0, 2).min(of(0, 3)).min(of(1, 2)).min(of(1, 3)),
+            PairKind::VertexTriangle => of(0, 1).min(of(0, 2)).min(of(0, 3)),
+            PairKind::EdgeEdge => of(0, 2).min(of(0, 3)).min(of(1, 2)).min(of(1, 3)),
         }
     }
 
@@ -155,19 +159,19 @@ impl Path {
     fn certify(&self, time: f64, here: &Probe, required: f64) -> Option<(f64, Vec3)> {
         let mut best = None;
         let mut attempt = |normal: Vec3| {
-            let reach = self.reach(normal, &here.x, required);
-            if reach > best.map_or(-1.0, |(reach, _)| reach) {
-                best = Some((reach, normal));
+            let advance = self.advance(normal, &here.x, required);
+            if advance > best.map_or(-1.0, |(advance, _)| advance) {
+                best = Some((advance, normal));
             }
-            best.is_some_and(|(reach, _)| time + reach >= 1.0)
+            best.is_some_and(|(advance, _)| time + advance >= 1.0)
         };
         if attempt(here.normal) {
             return best;
         }
         let x = &here.x;
         let across = match self.kind {
-            Kind::VertexTriangle => (x[2] - x[1]).cross(x[3] - x[1]),
-            Kind::EdgeEdge => (x[1] - x[0]).cross(x[3] - x[2]),
+            PairKind::VertexTriangle => (x[2] - x[1]).cross(x[3] - x[1]),
+            PairKind::EdgeEdge => (x[1] - x[0]).cross(x[3] - x[2]),
         };
         if let Some(across) = across.try_normalize() {
             attempt(if across.dot(here.normal) < 0.0 { -across } else { across });
@@ -176,7 +180,7 @@ impl Path {
     }
 
     /// How long all corners stay `required` apart along a direction; negative if they are not even now.
-    fn reach(&self, normal: Vec3, x: &[Vec3; 4], required: f64) -> f64 {
+    fn advance(&self, normal: Vec3, x: &[Vec3; 4], required: f64) -> f64 {
         self.corners(|i, j| {
             let spare = normal.dot(x[i] - x[j]) - required;
             let rate = normal.dot(self.motion[i] - self.motion[j]);
@@ -206,7 +210,7 @@ pub struct FirstImpact {
 /// margin; or none, to pass it over. The first of equals wins, on any number of threads.
 pub fn first_impact(
     count: usize,
-    pair: impl Fn(usize) -> Option<(Kind, [Vec3; 4], [Vec3; 4], f64)> + Sync,
+    pair: impl Fn(usize) -> Option<(PairKind, [Vec3; 4], [Vec3; 4], f64)> + Sync,
 ) -> FirstImpact {
     const RUN: usize = 1024;
     let none = FirstImpact { time: 1.0, pair: None, normal: Vec3::ZERO };
@@ -223,7 +227,7 @@ pub fn first_impact(
             let mut first = none;
             for k in run * RUN..count.min((run + 1) * RUN) {
                 let Some((kind, start, end, margin)) = pair(k) else { continue };
-                let impact = travel_until(kind, &start, &end, margin, KEEP, first.time);
+                let impact = time_of_impact_until(kind, &start, &end, margin, MIN_DISTANCE_RATIO, first.time);
                 if impact.time < first.time {
                     first = FirstImpact { time: impact.time, pair: Some(k), normal: impact.normal };
                 }
@@ -238,7 +242,7 @@ mod tests {
     use super::*;
     use crate::testing::Random;
 
-    const KINDS: [Kind; 2] = [Kind::VertexTriangle, Kind::EdgeEdge];
+    const KINDS: [PairKind; 2] = [PairKind::VertexTriangle, PairKind::EdgeEdge];
 
     fn at(start: &[Vec3; 4], end: &[Vec3; 4], t: f64) -> [Vec3; 4] {
         std::array::from_fn(|i| start[i].lerp(end[i], t))
@@ -246,7 +250,13 @@ mod tests {
 
     /// The first time that bisection with the distance's Lipschitz constant cannot certify as more than `margin` apart,
     /// to `resolution`; none if the whole path is.
-    fn oracle(kind: Kind, start: &[Vec3; 4], end: &[Vec3; 4], margin: f64, resolution: f64) -> Option<f64> {
+    fn oracle(
+        kind: PairKind,
+        start: &[Vec3; 4],
+        end: &[Vec3; 4],
+        margin: f64,
+        resolution: f64,
+    ) -> Option<f64> {
         let motion: [Vec3; 4] = std::array::from_fn(|i| end[i] - start[i]);
         let split = kind.split();
         let speed = (0..split)
@@ -270,15 +280,15 @@ mod tests {
     }
 
     /// Holds one path to the promises; returns its impact.
-    fn check(kind: Kind, start: &[Vec3; 4], end: &[Vec3; 4], margin: f64) -> Impact {
-        let impact = travel(kind, start, end, margin);
+    fn check(kind: PairKind, start: &[Vec3; 4], end: &[Vec3; 4], margin: f64) -> Impact {
+        let impact = time_of_impact(kind, start, end, margin);
         assert!((0.0..=1.0).contains(&impact.time));
         let initial = closest(kind, start).distance;
         if initial < 1e-12 {
             assert_eq!(impact.time, 0.0, "touching from the start");
             return impact;
         }
-        let margin = margin.min(KEEP * initial);
+        let margin = margin.min(MIN_DISTANCE_RATIO * initial);
         let place = format!("{kind:?} {start:?} {end:?}: {impact:?}");
         // never late
         let reached = at(start, end, impact.time);
@@ -334,7 +344,7 @@ mod tests {
             let start = [a, a + u, a + r, (a + r) + u];
             let (drift, turn) = (random.vec3(), 1e-3 * random.vec3());
             let end = start.map(|p| p + drift + turn.cross(p - a));
-            let impact = travel(Kind::EdgeEdge, &start, &end, 1e-6);
+            let impact = time_of_impact(PairKind::EdgeEdge, &start, &end, 1e-6);
             assert_eq!(impact.time, 1.0, "{start:?} {end:?}");
         }
     }
@@ -344,13 +354,13 @@ mod tests {
         // A bullet: a kilometre in a step through a millimetre triangle, margin a micrometre.
         let tiny = 1e-3;
         let at = |y: f64| [Vec3::new(0.2 * tiny, y, 0.2 * tiny), Vec3::ZERO, tiny * Vec3::X, tiny * Vec3::Z];
-        let impact = travel(Kind::VertexTriangle, &at(500.0), &at(-500.0), 1e-6);
+        let impact = time_of_impact(PairKind::VertexTriangle, &at(500.0), &at(-500.0), 1e-6);
         assert!(impact.time < 0.5 && impact.time > 0.48, "{impact:?}");
         // Two crossed needles, ten metres from the origin.
         let far = Vec3::splat(10.0);
         let needles =
             |y: f64| [far - Vec3::X, far + Vec3::X, far - Vec3::Z + y * Vec3::Y, far + Vec3::Z + y * Vec3::Y];
-        let impact = travel(Kind::EdgeEdge, &needles(1e-4), &needles(-1.0), 1e-6);
+        let impact = time_of_impact(PairKind::EdgeEdge, &needles(1e-4), &needles(-1.0), 1e-6);
         assert!(impact.time < 1e-4 && impact.time > 0.9e-4, "{impact:?}");
     }
 
@@ -360,7 +370,8 @@ mod tests {
         let ground = [Vec3::ZERO, Vec3::X, Vec3::Z];
         let go = |step: Vec3| {
             let [a, b, c] = ground;
-            travel(Kind::VertexTriangle, &[inside, a, b, c], &[inside + step, a, b, c], margin).time
+            time_of_impact(PairKind::VertexTriangle, &[inside, a, b, c], &[inside + step, a, b, c], margin)
+                .time
         };
         assert_eq!(go(Vec3::new(0.1, 0.0, 0.1)), 1.0);
         assert_eq!(go(Vec3::Y), 1.0);
@@ -372,22 +383,22 @@ mod tests {
         let start = [Vec3::Y, Vec3::ZERO, Vec3::X, Vec3::Z];
         let mut end = start;
         end[2].y = f64::NAN;
-        assert_eq!(travel(Kind::VertexTriangle, &start, &end, 1e-3).time, 0.0);
+        assert_eq!(time_of_impact(PairKind::VertexTriangle, &start, &end, 1e-3).time, 0.0);
         end[2].y = f64::INFINITY;
-        assert_eq!(travel(Kind::EdgeEdge, &start, &end, 1e-3).time, 0.0);
+        assert_eq!(time_of_impact(PairKind::EdgeEdge, &start, &end, 1e-3).time, 0.0);
     }
 
     #[test]
     fn the_first_of_many_is_the_smallest() {
         let mut random = Random::new(13);
-        let paths: Vec<(Kind, [Vec3; 4], [Vec3; 4], f64)> = (0..5000)
+        let paths: Vec<(PairKind, [Vec3; 4], [Vec3; 4], f64)> = (0..5000)
             .map(|k| {
                 let start: [Vec3; 4] = std::array::from_fn(|_| random.vec3());
                 (KINDS[k % 2], start, start.map(|p| p + 0.05 * random.vec3()), 1e-4)
             })
             .collect();
         let first = first_impact(paths.len(), |k| Some(paths[k]));
-        let times: Vec<f64> = paths.iter().map(|p| travel(p.0, &p.1, &p.2, p.3).time).collect();
+        let times: Vec<f64> = paths.iter().map(|p| time_of_impact(p.0, &p.1, &p.2, p.3).time).collect();
         let smallest = times.iter().copied().fold(1.0, f64::min);
         assert!(smallest < 1.0);
         assert_eq!(first.time, smallest);

@@ -21,14 +21,14 @@ use geometry::{Mat3, Vec3};
 
 /// Which two things a stencil of four points holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
+pub enum PairKind {
     /// A vertex, then the three corners of a triangle.
     VertexTriangle,
     /// The two ends of an edge, then those of another.
     EdgeEdge,
 }
 
-impl Kind {
+impl PairKind {
     /// How many of the four points belong to the first thing.
     pub fn split(self) -> usize {
         match self {
@@ -64,10 +64,10 @@ impl Closest {
 }
 
 /// Closest points of a pair of the given kind.
-pub fn closest(kind: Kind, x: &[Vec3; 4]) -> Closest {
+pub fn closest(kind: PairKind, x: &[Vec3; 4]) -> Closest {
     match kind {
-        Kind::VertexTriangle => closest_vertex_triangle(x),
-        Kind::EdgeEdge => closest_edge_edge(x),
+        PairKind::VertexTriangle => closest_vertex_triangle(x),
+        PairKind::EdgeEdge => closest_edge_edge(x),
     }
 }
 
@@ -170,7 +170,7 @@ pub(crate) struct Slopes {
 
 impl Slopes {
     /// None where the two things touch: there is no direction.
-    pub(crate) fn new(kind: Kind, x: &[Vec3; 4], closest: &Closest) -> Option<Self> {
+    pub(crate) fn new(kind: PairKind, x: &[Vec3; 4], closest: &Closest) -> Option<Self> {
         let normal = closest.normal()?;
         let weights = closest.weights;
         let gradient = weights.map(|w| w * normal);
@@ -218,7 +218,7 @@ impl Slopes {
 }
 
 /// The free parameters of a region as orthonormal directions eⱼ with their w′ⱼ, and how many there are.
-fn slides(kind: Kind, x: &[Vec3; 4], weights: &[f64; 4]) -> ([([f64; 4], Vec3); 2], usize) {
+fn slides(kind: PairKind, x: &[Vec3; 4], weights: &[f64; 4]) -> ([([f64; 4], Vec3); 2], usize) {
     let mut found = [([0.0; 4], Vec3::ZERO); 2];
     let mut count = 0;
     let mut add = |slide: [f64; 4], along: Vec3| {
@@ -237,7 +237,7 @@ fn slides(kind: Kind, x: &[Vec3; 4], weights: &[f64; 4]) -> ([([f64; 4], Vec3); 
         }
     };
     match kind {
-        Kind::VertexTriangle => {
+        PairKind::VertexTriangle => {
             // β sums to one: each further corner that takes part can trade weight with the first that does.
             let active: Vec<usize> = (1..4).filter(|&i| weights[i] != 0.0).collect();
             if let Some((&first, rest)) = active.split_first() {
@@ -248,7 +248,7 @@ fn slides(kind: Kind, x: &[Vec3; 4], weights: &[f64; 4]) -> ([([f64; 4], Vec3); 
                 }
             }
         }
-        Kind::EdgeEdge => {
+        PairKind::EdgeEdge => {
             if weights[0] != 0.0 && weights[1] != 0.0 {
                 add([-1.0, 1.0, 0.0, 0.0], x[1] - x[0]);
             }
@@ -271,18 +271,18 @@ mod tests {
     use crate::testing::Random;
 
     /// The smallest distance over a fine grid of the parameters.
-    fn by_search(kind: Kind, x: &[Vec3; 4]) -> f64 {
+    fn by_search(kind: PairKind, x: &[Vec3; 4]) -> f64 {
         let n = 200;
         let mut best = f64::INFINITY;
         for i in 0..=n {
             for j in 0..=n {
                 let (s, t) = (f64::from(i) / f64::from(n), f64::from(j) / f64::from(n));
                 let d = match kind {
-                    Kind::VertexTriangle if s + t <= 1.0 + 1e-12 => {
+                    PairKind::VertexTriangle if s + t <= 1.0 + 1e-12 => {
                         x[0] - (x[1] + s * (x[2] - x[1]) + t * (x[3] - x[1]))
                     }
-                    Kind::VertexTriangle => continue,
-                    Kind::EdgeEdge => x[0] + s * (x[1] - x[0]) - x[2] - t * (x[3] - x[2]),
+                    PairKind::VertexTriangle => continue,
+                    PairKind::EdgeEdge => x[0] + s * (x[1] - x[0]) - x[2] - t * (x[3] - x[2]),
                 };
                 best = best.min(d.length());
             }
@@ -294,7 +294,7 @@ mod tests {
     fn finds_the_smallest_distance_in_every_region() {
         let mut random = Random::new(3);
         let mut regions = std::collections::BTreeSet::new();
-        for kind in [Kind::VertexTriangle, Kind::EdgeEdge] {
+        for kind in [PairKind::VertexTriangle, PairKind::EdgeEdge] {
             for _ in 0..400 {
                 let x: [Vec3; 4] = std::array::from_fn(|_| random.vec3());
                 let found = closest(kind, &x);
@@ -349,7 +349,7 @@ mod tests {
     #[test]
     fn hessian_is_the_slope_of_the_gradient_and_the_positive_part_bounds_it() {
         let mut random = Random::new(5);
-        for kind in [Kind::VertexTriangle, Kind::EdgeEdge] {
+        for kind in [PairKind::VertexTriangle, PairKind::EdgeEdge] {
             for _ in 0..100 {
                 let x: [Vec3; 4] = std::array::from_fn(|_| random.vec3());
                 let slopes = |x: &[Vec3; 4]| Slopes::new(kind, x, &closest(kind, x)).expect("apart");

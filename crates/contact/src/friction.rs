@@ -3,6 +3,7 @@
 use dynamics::{Block, Element};
 use geometry::{Mat3, Vec3};
 
+use crate::Pair;
 use crate::distance::outer;
 
 /// Coulomb friction, lagged and capped.
@@ -29,6 +30,17 @@ pub struct Friction {
     /// k, in N/m: how stiffly it sticks.
     pub stiffness: f64,
 }
+
+/// A pair with friction from the stage before.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct FrictionContact {
+    pub(crate) pair: Pair,
+    pub(crate) friction: Friction,
+}
+
+/// How much stiffer than the body's own local stiffness a sticking pair is: what a fold gives way before it slips is then a
+/// fraction of a millimetre.
+pub(crate) const STICK_STIFFNESS_RATIO: f64 = 10.0;
 
 impl Friction {
     /// u.

@@ -9,7 +9,7 @@ use std::f64::consts::{PI, TAU};
 
 use geometry::Vec3;
 
-use crate::{Error, Sides, Surface};
+use crate::{CollisionSurface, Error, Sides};
 
 /// A simple solid about the origin.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -38,7 +38,7 @@ const MOST_POINTS: f64 = 4e6;
 
 impl Shape {
     /// The shape's surface as an obstacle, outside to the front, with edges of about the given length.
-    pub fn surface(&self, name: impl Into<String>, edge_length: f64) -> Result<Surface, Error> {
+    pub fn surface(&self, name: impl Into<String>, edge_length: f64) -> Result<CollisionSurface, Error> {
         let name = name.into();
         let positive = |dial: &'static str, value: f64| {
             let range = "a positive number";
@@ -76,14 +76,19 @@ impl Shape {
             }
             Self::Box { half_size } => block(half_size, edge_length),
         };
-        Ok(Surface::obstacle(name, points, triangles))
+        Ok(CollisionSurface::obstacle(name, points, triangles))
     }
 }
 
 /// A plane through `point` as an obstacle that holds back what comes from where `normal` points: one triangle, whose
 /// inscribed circle has the given radius in metres. Only its face counts, not its rim; keep it well beyond the scene
 /// and below some thousand metres, where digits grow scarce.
-pub fn plane(name: impl Into<String>, point: Vec3, normal: Vec3, radius: f64) -> Result<Surface, Error> {
+pub fn plane(
+    name: impl Into<String>,
+    point: Vec3,
+    normal: Vec3,
+    radius: f64,
+) -> Result<CollisionSurface, Error> {
     let name = name.into();
     let out_of_range =
         |dial, value| Error::OutOfRange { surface: name.clone(), dial, value, range: "positive and finite" };
@@ -98,7 +103,11 @@ pub fn plane(name: impl Into<String>, point: Vec3, normal: Vec3, radius: f64) ->
         point + 2.0 * radius * (cos * along + sin * across)
     };
     let points = vec![corner(0.0), corner(1.0), corner(2.0)];
-    Ok(Surface { sides: Sides::Front, faces_only: true, ..Surface::obstacle(name, points, vec![[0, 1, 2]]) })
+    Ok(CollisionSurface {
+        sides: Sides::Front,
+        faces_only: true,
+        ..CollisionSurface::obstacle(name, points, vec![[0, 1, 2]])
+    })
 }
 
 /// Half a meridian from the lower pole to the upper: (distance from the axis, height).
@@ -188,11 +197,11 @@ fn block(half: Vec3, edge: f64) -> (Vec<Vec3>, Vec<[u32; 3]>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Audited, audit};
+    use crate::{AuditedSurface, audit};
     use geometry::Topology;
 
     /// ∫ x·n/3 over the surface: positive when normals point outwards.
-    fn volume(surface: &Surface) -> f64 {
+    fn volume(surface: &CollisionSurface) -> f64 {
         let corner = |v: u32| surface.rest_positions[v as usize];
         surface.triangles.iter().map(|t| corner(t[0]).dot(corner(t[1]).cross(corner(t[2]))) / 6.0).sum()
     }
@@ -219,7 +228,7 @@ mod tests {
             assert!(lengths.clone().fold(0.0, f64::max) < 0.16 && lengths.fold(1.0, f64::min) > 0.03);
             let points: Vec<[f64; 3]> = surface.rest_positions.iter().map(|p| p.to_array()).collect();
             let triangles = &surface.triangles;
-            let audited = Audited { name: "shape", points: &points, triangles, is_obstacle: false };
+            let audited = AuditedSurface { name: "shape", points: &points, triangles, is_obstacle: false };
             assert_eq!(audit(&[audited]).unwrap(), [], "{shape:?}");
         }
     }

@@ -1,7 +1,7 @@
 //! Cloth in contact, small: the hard scenes of the benchmark in seconds.
 
-use contact::{Attachment, Audited, Collision, Shape, Surface, audit};
-use dynamics::{Body, Elements, Forces, Settings, Span, State, Stepper, Still};
+use contact::{Attachment, AuditedSurface, BarrierContact, CollisionSurface, Shape, audit};
+use dynamics::{Body, Elements, Forces, Settings, Span, State, StaticGuide, Stepper};
 use geometry::Vec3;
 use shell::{ClothBuilder, Material};
 
@@ -37,11 +37,14 @@ fn a_cloth_drops_on_a_ball() {
         .unwrap();
     let ball = Shape::Sphere { radius: 0.3 }.surface("ball", 0.04).unwrap();
     let places = ball.rest_positions.clone();
-    let surface = Surface { thickness: 0.002, ..Surface::free("cloth", points.clone(), triangles.clone()) };
+    let surface = CollisionSurface {
+        thickness: 0.002,
+        ..CollisionSurface::free("cloth", points.clone(), triangles.clone())
+    };
     let mut collision =
-        Collision::new(vec![surface], Attachment::identity(points.len()), vec![ball.clone()]).unwrap();
+        BarrierContact::new(vec![surface], Attachment::identity(points.len()), vec![ball.clone()]).unwrap();
     let mut state = State::at_rest(points.clone());
-    let guide = Still::new(points.clone());
+    let guide = StaticGuide::new(points.clone());
     let settings = Settings { tolerance: 1e-3, ..Settings::default() };
     let mut stepper = Stepper::new(&body, &points, settings).unwrap();
     let rate = 24.0;
@@ -55,13 +58,13 @@ fn a_cloth_drops_on_a_ball() {
         };
         collision.follow(span).unwrap();
         stepper
-            .advance_against(&body, &mut state, &guide, Some(&mut collision), 1.0 / rate, &mut [])
+            .advance_with_contact(&body, &mut state, &guide, Some(&mut collision), 1.0 / rate, &mut [])
             .unwrap();
         let [a, b] =
             [&state.positions, &places].map(|x| x.iter().map(|p| p.as_vec3().to_array()).collect::<Vec<_>>());
         let crossings = audit(&[
-            Audited { name: "cloth", points: &a, triangles: &triangles, is_obstacle: false },
-            Audited { name: "ball", points: &b, triangles: &ball.triangles, is_obstacle: true },
+            AuditedSurface { name: "cloth", points: &a, triangles: &triangles, is_obstacle: false },
+            AuditedSurface { name: "ball", points: &b, triangles: &ball.triangles, is_obstacle: true },
         ])
         .unwrap();
         assert_eq!(crossings.len(), 0, "frame {frame}");

@@ -1,7 +1,7 @@
 //! Contact against closed forms: Coulomb's slope, momentum of two bodies, room that runs out and comes back.
 
-use contact::{Attachment, Audited, Collision, Shape, Surface, audit, plane};
-use dynamics::{Body, Elements, Settings, Span, State, Stepper, Still};
+use contact::{Attachment, AuditedSurface, BarrierContact, CollisionSurface, Shape, audit, plane};
+use dynamics::{Body, Elements, Settings, Span, State, StaticGuide, Stepper};
 use geometry::Vec3;
 use shell::{ClothBuilder, Material};
 
@@ -47,12 +47,12 @@ fn slide(friction: f64, slope: f64) -> (f64, f64) {
     let (points, triangles) = sheets(2, 0.2, &[Vec3::new(0.0, 1e-3, 0.0)]);
     let gravity = 9.81 * Vec3::new(angle.sin(), -angle.cos(), 0.0);
     let body = body(&points, &triangles, vec![false; points.len()], gravity);
-    let cloth = Surface { friction, ..Surface::free("block", points.clone(), triangles) };
-    let ground = Surface { friction, ..plane("slope", Vec3::ZERO, Vec3::Y, 20.0).expect("sound") };
+    let cloth = CollisionSurface { friction, ..CollisionSurface::free("block", points.clone(), triangles) };
+    let ground = CollisionSurface { friction, ..plane("slope", Vec3::ZERO, Vec3::Y, 20.0).expect("sound") };
     let mut collision =
-        Collision::new(vec![cloth], Attachment::identity(points.len()), vec![ground]).expect("sound");
+        BarrierContact::new(vec![cloth], Attachment::identity(points.len()), vec![ground]).expect("sound");
     let mut state = State::at_rest(points.clone());
-    let guide = Still::new(points.clone());
+    let guide = StaticGuide::new(points.clone());
     let mut stepper = Stepper::new(&body, &points, Settings::default()).expect("sound");
     let middle = |x: &[Vec3]| x.iter().sum::<Vec3>() / x.len() as f64;
     let mut half = (Vec3::ZERO, Vec3::ZERO);
@@ -61,7 +61,7 @@ fn slide(friction: f64, slope: f64) -> (f64, f64) {
             half = (middle(&state.positions), middle(&state.velocities));
         }
         stepper
-            .advance_against(&body, &mut state, &guide, Some(&mut collision), 1.0 / RATE, &mut [])
+            .advance_with_contact(&body, &mut state, &guide, Some(&mut collision), 1.0 / RATE, &mut [])
             .expect("it goes on");
     }
     assert!(middle(&state.positions).y > 0.0 && middle(&state.positions).y < 4e-3, "it lies on the plane");
@@ -87,20 +87,21 @@ fn a_block_sticks_or_slides_as_coulomb_says() {
 fn two_bodies_keep_their_momentum_and_stay_together() {
     let (points, triangles) = sheets(3, 0.3, &[Vec3::ZERO, Vec3::new(0.011, 0.03, 0.017)]);
     let body = body(&points, &triangles, vec![false; points.len()], Vec3::ZERO);
-    let cloth = Surface { friction: 0.0, ..Surface::free("sheets", points.clone(), triangles) };
+    let cloth =
+        CollisionSurface { friction: 0.0, ..CollisionSurface::free("sheets", points.clone(), triangles) };
     let mut collision =
-        Collision::new(vec![cloth], Attachment::identity(points.len()), Vec::new()).expect("sound");
+        BarrierContact::new(vec![cloth], Attachment::identity(points.len()), Vec::new()).expect("sound");
     let mut state = State::at_rest(points.clone());
     let half = points.len() / 2;
     state.velocities[half..].fill(-Vec3::Y);
     let momentum =
         |state: &State| -> Vec3 { state.velocities.iter().zip(body.masses()).map(|(v, m)| *m * *v).sum() };
     let before = momentum(&state);
-    let guide = Still::new(points.clone());
+    let guide = StaticGuide::new(points.clone());
     let mut stepper = Stepper::new(&body, &points, Settings::default()).expect("sound");
     for _ in 0..12 {
         stepper
-            .advance_against(&body, &mut state, &guide, Some(&mut collision), 1.0 / RATE, &mut [])
+            .advance_with_contact(&body, &mut state, &guide, Some(&mut collision), 1.0 / RATE, &mut [])
             .expect("it goes on");
     }
     let after = momentum(&state);
@@ -127,21 +128,27 @@ fn pinch(cells: u32) {
     let points: Vec<Vec3> = flat.iter().map(|p| Vec3::new(p.x, -p.z, p.y)).collect();
     let known: Vec<bool> = points.iter().map(|p| p.y > 0.199).collect();
     let body = body(&points, &triangles, known.clone(), -9.81 * Vec3::Y);
-    let cloth =
-        Surface { known, thickness: 2e-3, ..Surface::free("sheet", points.clone(), triangles.clone()) };
+    let cloth = CollisionSurface {
+        known,
+        thickness: 2e-3,
+        ..CollisionSurface::free("sheet", points.clone(), triangles.clone())
+    };
     let ball = Shape::Sphere { radius: 0.08 }.surface("ball", 0.07).expect("sound");
-    let mut collision =
-        Collision::new(vec![cloth], Attachment::identity(points.len()), vec![ball.clone(), ball.clone()])
-            .expect("sound");
+    let mut collision = BarrierContact::new(
+        vec![cloth],
+        Attachment::identity(points.len()),
+        vec![ball.clone(), ball.clone()],
+    )
+    .expect("sound");
     // centres come to 6 cm of each other where 16 would be needed
     let apart = |frame: f64| 0.03 + 0.12 * (1.0 + (std::f64::consts::TAU * frame / 10.0).cos()) / 2.0;
     let at = |frame: f64| -> Vec<Vec3> {
         let one = |side: f64| ball.rest_positions.iter().map(move |p| *p + side * apart(frame) * Vec3::Z);
         one(1.0).chain(one(-1.0)).collect()
     };
-    collision.place(&at(0.0)).expect("sound");
+    collision.place_obstacles(&at(0.0)).expect("sound");
     let mut state = State::at_rest(points.clone());
-    let guide = Still::new(points.clone());
+    let guide = StaticGuide::new(points.clone());
     let mut stepper = Stepper::new(&body, &points, Settings::default()).expect("sound");
     let (mut waited, mut last) = (0.0_f64, f64::MAX);
     for frame in 1..=10 {
@@ -153,20 +160,21 @@ fn pinch(cells: u32) {
         let span = Span { start: state.time, duration: 1.0 / RATE, positions, velocities };
         collision.follow(span).expect("sound");
         stepper
-            .advance_against(&body, &mut state, &guide, Some(&mut collision), 1.0 / RATE, &mut [])
+            .advance_with_contact(&body, &mut state, &guide, Some(&mut collision), 1.0 / RATE, &mut [])
             .expect("it goes on");
         let stored = |x: &[Vec3]| -> Vec<[f32; 3]> { x.iter().map(|p| p.as_vec3().to_array()).collect() };
-        let (sheet, proxies) = (stored(&state.positions), stored(collision.obstacle_places()));
+        let (sheet, proxies) = (stored(&state.positions), stored(collision.obstacle_positions()));
         let (one, two) = proxies.split_at(ball.rest_positions.len());
-        let audited = |name, points, triangles, is_obstacle| Audited { name, points, triangles, is_obstacle };
+        let audited =
+            |name, points, triangles, is_obstacle| AuditedSurface { name, points, triangles, is_obstacle };
         let crossings = audit(&[
             audited("sheet", &sheet[..], &triangles[..], false),
             audited("one", one, &ball.triangles, true),
             audited("two", two, &ball.triangles, true),
         ]);
         assert_eq!(crossings.expect("finite"), [], "{cells} cells, frame {frame}");
-        waited = waited.max(collision.strife().lag);
-        last = collision.strife().lag;
+        waited = waited.max(collision.report().lag);
+        last = collision.report().lag;
     }
     assert!(waited > 0.03, "{cells} cells: the balls had to wait: {waited}");
     assert!(last < 1e-3, "{cells} cells: and caught up: {last}");
@@ -178,20 +186,24 @@ fn pinch(cells: u32) {
 fn what_is_stopped_stops_what_follows() {
     let (points, triangles) = sheets(4, 0.3, &[Vec3::new(0.0, 0.1, 0.0), Vec3::new(0.013, 0.35, 0.009)]);
     let body = body(&points, &triangles, vec![false; points.len()], -9.81 * Vec3::Y);
-    let cloth = Surface { thickness: 2e-3, ..Surface::free("sheets", points.clone(), triangles.clone()) };
+    let cloth = CollisionSurface {
+        thickness: 2e-3,
+        ..CollisionSurface::free("sheets", points.clone(), triangles.clone())
+    };
     let ground = plane("ground", Vec3::ZERO, Vec3::Y, 20.0).expect("sound");
     let mut collision =
-        Collision::new(vec![cloth], Attachment::identity(points.len()), vec![ground]).expect("sound");
+        BarrierContact::new(vec![cloth], Attachment::identity(points.len()), vec![ground]).expect("sound");
     let mut state = State::at_rest(points.clone());
     state.velocities.fill(-18.0 * Vec3::Y);
-    let guide = Still::new(points.clone());
+    let guide = StaticGuide::new(points.clone());
     let mut stepper = Stepper::new(&body, &points, Settings::default()).expect("sound");
     for frame in 1..=4 {
         stepper
-            .advance_against(&body, &mut state, &guide, Some(&mut collision), 1.0 / RATE, &mut [])
+            .advance_with_contact(&body, &mut state, &guide, Some(&mut collision), 1.0 / RATE, &mut [])
             .expect("it goes on");
         let stored: Vec<[f32; 3]> = state.positions.iter().map(|p| p.as_vec3().to_array()).collect();
-        let audited = Audited { name: "sheets", points: &stored, triangles: &triangles, is_obstacle: false };
+        let audited =
+            AuditedSurface { name: "sheets", points: &stored, triangles: &triangles, is_obstacle: false };
         assert_eq!(audit(&[audited]).expect("finite"), [], "frame {frame}");
         let (lower, upper) = state.positions.split_at(points.len() / 2);
         assert!(state.positions.iter().all(|p| p.y > 0.0), "frame {frame}: below the ground");
@@ -205,27 +217,28 @@ fn what_is_stopped_stops_what_follows() {
 fn a_start_in_intersection_is_untangled() {
     let (points, triangles) = sheets(8, 0.5, &[Vec3::new(0.01, 0.17, 0.0)]);
     let body = body(&points, &triangles, vec![false; points.len()], Vec3::ZERO);
-    let cloth = Surface::free("sheet", points.clone(), triangles.clone());
+    let cloth = CollisionSurface::free("sheet", points.clone(), triangles.clone());
     let ball = Shape::Sphere { radius: 0.2 }.surface("ball", 0.06).expect("sound");
-    let ball = Surface { sides: contact::Sides::Front, ..ball };
+    let ball = CollisionSurface { sides: contact::Sides::Front, ..ball };
     let mut collision =
-        Collision::new(vec![cloth], Attachment::identity(points.len()), vec![ball.clone()]).expect("sound");
+        BarrierContact::new(vec![cloth], Attachment::identity(points.len()), vec![ball.clone()])
+            .expect("sound");
     let mut state = State::at_rest(points.clone());
-    let guide = Still::new(points.clone());
+    let guide = StaticGuide::new(points.clone());
     let mut stepper = Stepper::new(&body, &points, Settings::default()).expect("sound");
     let crossings = |state: &State| {
         let [sheet, other] = [&state.positions, &ball.rest_positions]
             .map(|x| x.iter().map(|p| p.to_array()).collect::<Vec<[f64; 3]>>());
         let audited = [
-            Audited { name: "sheet", points: &sheet, triangles: &triangles, is_obstacle: false },
-            Audited { name: "ball", points: &other, triangles: &ball.triangles, is_obstacle: true },
+            AuditedSurface { name: "sheet", points: &sheet, triangles: &triangles, is_obstacle: false },
+            AuditedSurface { name: "ball", points: &other, triangles: &ball.triangles, is_obstacle: true },
         ];
         audit(&audited).expect("finite").len()
     };
     assert!(crossings(&state) > 0);
     for _ in 0..36 {
         stepper
-            .advance_against(&body, &mut state, &guide, Some(&mut collision), 1.0 / RATE, &mut [])
+            .advance_with_contact(&body, &mut state, &guide, Some(&mut collision), 1.0 / RATE, &mut [])
             .expect("it goes on");
         if crossings(&state) == 0 {
             break;

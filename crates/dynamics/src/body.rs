@@ -4,9 +4,9 @@ use std::any::Any;
 use std::sync::Arc;
 
 use geometry::{Mat3, Vec3};
-use linear::{Matrix, Pattern, Rows};
+use linear::{ConstraintRows, Matrix, Pattern};
 
-use crate::{Energy, Error, Force, Moment, Past};
+use crate::{Energy, Error, Force, GuideSample, StageHistory};
 
 /// Masses, energies and forces over a fixed set of points.
 pub struct Body {
@@ -14,7 +14,7 @@ pub struct Body {
     energies: Vec<Box<dyn Energy>>,
     forces: Vec<Box<dyn Force>>,
     known: Vec<bool>,
-    averages: Rows,
+    averages: ConstraintRows,
     gravity: Vec3,
     mass_damping: f64,
     pattern: Arc<Pattern>,
@@ -26,7 +26,7 @@ pub struct BodyBuilder {
     energies: Vec<Box<dyn Energy>>,
     forces: Vec<Box<dyn Force>>,
     known: Vec<bool>,
-    averages: Rows,
+    averages: ConstraintRows,
     gravity: Vec3,
     mass_damping: f64,
 }
@@ -40,7 +40,7 @@ impl Body {
             energies: Vec::new(),
             forces: Vec::new(),
             known: vec![false; count],
-            averages: Rows::none(count),
+            averages: ConstraintRows::none(count),
             gravity: Vec3::ZERO,
             mass_damping: 0.0,
         }
@@ -67,7 +67,7 @@ impl Body {
     }
 
     /// Weighted averages of points that follow the guide's.
-    pub fn averages(&self) -> &Rows {
+    pub fn averages(&self) -> &ConstraintRows {
         &self.averages
     }
 
@@ -86,13 +86,13 @@ impl Body {
     }
 
     /// Elastic energy plus potential in the field of gravity, in joules.
-    pub fn potential_energy(&self, moment: &Moment, x: &[Vec3]) -> f64 {
-        self.elastic_energy(moment, x) + self.weight_energy(x)
+    pub fn potential_energy(&self, sample: &GuideSample, x: &[Vec3]) -> f64 {
+        self.elastic_energy(sample, x) + self.weight_energy(x)
     }
 
     /// The sum of the energies, in joules.
-    pub fn elastic_energy(&self, moment: &Moment, x: &[Vec3]) -> f64 {
-        self.energies.iter().map(|energy| energy.value(moment, x)).sum()
+    pub fn elastic_energy(&self, sample: &GuideSample, x: &[Vec3]) -> f64 {
+        self.energies.iter().map(|energy| energy.value(sample, x)).sum()
     }
 
     fn weight_energy(&self, x: &[Vec3]) -> f64 {
@@ -105,8 +105,14 @@ impl Body {
     }
 
     /// Adds the forces that have no potential.
-    pub(crate) fn add_outer_force(&self, moment: &Moment, x: &[Vec3], v: &[Vec3], force: &mut [Vec3]) {
-        self.forces.iter().for_each(|f| f.add_force(moment, x, v, force));
+    pub(crate) fn add_external_force(
+        &self,
+        sample: &GuideSample,
+        x: &[Vec3],
+        v: &[Vec3],
+        force: &mut [Vec3],
+    ) {
+        self.forces.iter().for_each(|f| f.add_force(sample, x, v, force));
     }
 
     /// Adds `scale` · M.
@@ -117,18 +123,18 @@ impl Body {
     }
 
     /// Adds `scale` · (−df/dv) of the forces that have no potential.
-    pub(crate) fn add_outer_damping(
+    pub(crate) fn add_external_damping(
         &self,
-        moment: &Moment,
+        sample: &GuideSample,
         x: &[Vec3],
         v: &[Vec3],
         scale: f64,
         matrix: &mut Matrix,
     ) {
-        self.forces.iter().for_each(|f| f.add_damping(moment, x, v, scale, matrix));
+        self.forces.iter().for_each(|f| f.add_damping(sample, x, v, scale, matrix));
     }
 
-    pub(crate) fn has_outer_forces(&self) -> bool {
+    pub(crate) fn has_external_forces(&self) -> bool {
         !self.forces.is_empty()
     }
 }
@@ -141,8 +147,8 @@ pub(crate) struct StagedBody<'a> {
 }
 
 impl<'a> StagedBody<'a> {
-    pub(crate) fn new(body: &'a Body, past: &Past) -> Self {
-        Self { body, damped: body.energies.iter().map(|energy| energy.over(past)).collect() }
+    pub(crate) fn new(body: &'a Body, history: &StageHistory) -> Self {
+        Self { body, damped: body.energies.iter().map(|energy| energy.with_viscosity(history)).collect() }
     }
 
     fn energies(&self) -> impl Iterator<Item = &dyn Energy> {
@@ -153,22 +159,28 @@ impl<'a> StagedBody<'a> {
     }
 
     /// Potential energy, friction included.
-    pub(crate) fn value(&self, moment: &Moment, x: &[Vec3]) -> f64 {
-        self.energies().map(|energy| energy.value(moment, x)).sum::<f64>() + self.body.weight_energy(x)
+    pub(crate) fn value(&self, sample: &GuideSample, x: &[Vec3]) -> f64 {
+        self.energies().map(|energy| energy.value(sample, x)).sum::<f64>() + self.body.weight_energy(x)
     }
 
     /// Overwrites `force` with what acts on the points, apart from forces without potential, in newtons.
-    pub(crate) fn force(&self, moment: &Moment, x: &[Vec3], v: &[Vec3], force: &mut [Vec3]) {
+    pub(crate) fn force(&self, sample: &GuideSample, x: &[Vec3], v: &[Vec3], force: &mut [Vec3]) {
         force.fill(Vec3::ZERO);
-        self.energies().for_each(|energy| energy.add_gradient(moment, x, force));
+        self.energies().for_each(|energy| energy.add_gradient(sample, x, force));
         for i in 0..force.len() {
             force[i] = self.body.masses[i] * (self.body.gravity - self.body.mass_damping * v[i]) - force[i];
         }
     }
 
     /// Adds Σ K.
-    pub(crate) fn add_stiffness(&self, moment: &Moment, x: &[Vec3], previous: &[Vec3], matrix: &mut Matrix) {
-        self.energies().for_each(|energy| energy.add_hessian(moment, x, previous, matrix));
+    pub(crate) fn add_stiffness(
+        &self,
+        sample: &GuideSample,
+        x: &[Vec3],
+        previous: &[Vec3],
+        matrix: &mut Matrix,
+    ) {
+        self.energies().for_each(|energy| energy.add_hessian(sample, x, previous, matrix));
     }
 }
 
@@ -196,7 +208,7 @@ impl BodyBuilder {
 
     /// Weighted averages that equal the guide's.
     #[must_use]
-    pub fn averages(mut self, averages: Rows) -> Self {
+    pub fn averages(mut self, averages: ConstraintRows) -> Self {
         self.averages = averages;
         self
     }

@@ -61,7 +61,7 @@ pub trait Viscous<const N: usize>: Element<N> + Sized {
     /// Friction measured in strain is blind to rigid motion, has a potential within a step, and needs no code in the
     /// solver. With η = β/s and ε̂ the strain a stage starts from it is the stiffness damping D = βK of Rayleigh.
     #[must_use]
-    fn with_viscosity(&self, eta: f64, past: &[(f64, [Vec3; N])]) -> Self;
+    fn with_viscosity(&self, eta: f64, history: &[(f64, [Vec3; N])]) -> Self;
 }
 
 /// A force of N points that has no potential: air, an artist's push.

@@ -12,7 +12,7 @@ use crate::{Block, Element, ForceElement, Viscous};
 
 /// The instant at which energies and forces are evaluated: the time, and where the guide is then.
 #[derive(Clone, Copy, Debug)]
-pub struct Moment<'a> {
+pub struct GuideSample<'a> {
     /// Seconds since the first frame.
     pub time: f64,
     /// Where the guide puts each point.
@@ -28,22 +28,22 @@ pub trait Energy: Any + Send + Sync {
     /// Remembers where its blocks stand in a matrix of this pattern. Called once, before `add_hessian`.
     fn bind(&mut self, pattern: &Pattern);
     /// E(x), in joules.
-    fn value(&self, moment: &Moment, x: &[Vec3]) -> f64;
+    fn value(&self, sample: &GuideSample, x: &[Vec3]) -> f64;
     /// Adds dE/dx.
-    fn add_gradient(&self, moment: &Moment, x: &[Vec3], gradient: &mut [Vec3]);
+    fn add_gradient(&self, sample: &GuideSample, x: &[Vec3], gradient: &mut [Vec3]);
     /// Adds a positive semidefinite Hessian for a Newton step that came from `previous`.
-    fn add_hessian(&self, moment: &Moment, x: &[Vec3], previous: &[Vec3], matrix: &mut Matrix);
+    fn add_hessian(&self, sample: &GuideSample, x: &[Vec3], previous: &[Vec3], matrix: &mut Matrix);
     /// The energy with its internal friction over a stage, or `None` where there is no friction.
-    fn over(&self, _stage: &Past) -> Option<Box<dyn Energy>> {
+    fn with_viscosity(&self, _stage: &StageHistory) -> Option<Box<dyn Energy>> {
         None
     }
 }
 
 /// What an implicit stage starts from, as friction needs it: strain rate = (ε(x) − Σ w ε(past))/s.
 #[derive(Clone, Copy, Debug)]
-pub struct Past<'a> {
+pub struct StageHistory<'a> {
     /// s, in seconds.
-    pub implicit: f64,
+    pub implicit_dt: f64,
     /// Earlier positions with their weights w.
     pub positions: [(f64, &'a [Vec3]); 2],
 }
@@ -55,9 +55,9 @@ pub trait Force: Send + Sync {
     /// Remembers where its blocks stand in a matrix of this pattern.
     fn bind(&mut self, pattern: &Pattern);
     /// Adds the force, in newtons.
-    fn add_force(&self, moment: &Moment, x: &[Vec3], v: &[Vec3], force: &mut [Vec3]);
+    fn add_force(&self, sample: &GuideSample, x: &[Vec3], v: &[Vec3], force: &mut [Vec3]);
     /// Adds `scale` times a positive semidefinite stand-in for −df/dv.
-    fn add_damping(&self, moment: &Moment, x: &[Vec3], v: &[Vec3], scale: f64, matrix: &mut Matrix);
+    fn add_damping(&self, sample: &GuideSample, x: &[Vec3], v: &[Vec3], scale: f64, matrix: &mut Matrix);
 }
 
 /// Many elements of one kind over the points of a body.
@@ -206,28 +206,28 @@ impl<E: Element<N> + 'static, const N: usize> Energy for Elements<E, N> {
         self.bind_slots(pattern);
     }
 
-    fn value(&self, _: &Moment, x: &[Vec3]) -> f64 {
+    fn value(&self, _: &GuideSample, x: &[Vec3]) -> f64 {
         self.layout.schedule.sum(|index| self.elements[index].value(&self.gather(index, x)))
     }
 
-    fn add_gradient(&self, _: &Moment, x: &[Vec3], gradient: &mut [Vec3]) {
+    fn add_gradient(&self, _: &GuideSample, x: &[Vec3], gradient: &mut [Vec3]) {
         self.add_points(gradient, |index, element| element.gradient(&self.gather(index, x)));
     }
 
-    fn add_hessian(&self, _: &Moment, x: &[Vec3], previous: &[Vec3], matrix: &mut Matrix) {
+    fn add_hessian(&self, _: &GuideSample, x: &[Vec3], previous: &[Vec3], matrix: &mut Matrix) {
         self.add_blocks(matrix, 1.0, |index, element| {
             element.newton_hessian(&self.gather(index, x), &self.gather(index, previous))
         });
     }
 
-    fn over(&self, stage: &Past) -> Option<Box<dyn Energy>> {
+    fn with_viscosity(&self, stage: &StageHistory) -> Option<Box<dyn Energy>> {
         let Friction { beta, with_viscosity } = self.friction.as_ref()?;
-        let eta = beta / stage.implicit;
+        let eta = beta / stage.implicit_dt;
         // most first stages know one earlier state only
         let states = if stage.positions[1].0 == 0.0 { 1 } else { 2 };
         let of = |index: usize| {
-            let past = stage.positions.map(|(weight, x)| (weight, self.gather(index, x)));
-            with_viscosity(&self.elements[index], eta, &past[..states])
+            let history = stage.positions.map(|(weight, x)| (weight, self.gather(index, x)));
+            with_viscosity(&self.elements[index], eta, &history[..states])
         };
         let elements = (0..self.elements.len()).into_par_iter().with_min_len(256).map(of).collect();
         Some(Box::new(Self { layout: self.layout.clone(), elements, friction: None }))
@@ -247,16 +247,16 @@ impl<E: ForceElement<N>, const N: usize> Force for Forces<E, N> {
         self.0.bind_slots(pattern);
     }
 
-    fn add_force(&self, moment: &Moment, x: &[Vec3], v: &[Vec3], force: &mut [Vec3]) {
+    fn add_force(&self, sample: &GuideSample, x: &[Vec3], v: &[Vec3], force: &mut [Vec3]) {
         let of = |index, element: &E| {
-            element.force(moment.time, &self.0.gather(index, x), &self.0.gather(index, v))
+            element.force(sample.time, &self.0.gather(index, x), &self.0.gather(index, v))
         };
         self.0.add_points(force, of);
     }
 
-    fn add_damping(&self, moment: &Moment, x: &[Vec3], v: &[Vec3], scale: f64, matrix: &mut Matrix) {
+    fn add_damping(&self, sample: &GuideSample, x: &[Vec3], v: &[Vec3], scale: f64, matrix: &mut Matrix) {
         let of = |index, element: &E| {
-            element.damping(moment.time, &self.0.gather(index, x), &self.0.gather(index, v))
+            element.damping(sample.time, &self.0.gather(index, x), &self.0.gather(index, v))
         };
         self.0.add_blocks(matrix, scale, of);
     }

@@ -61,7 +61,7 @@ pub enum Error {
     },
     /// What the body may not pass through cannot be worked with.
     #[error(transparent)]
-    Obstruction(Box<dyn std::error::Error + Send + Sync>),
+    Contact(Box<dyn std::error::Error + Send + Sync>),
     /// The linear solver gave up.
     #[error(transparent)]
     Linear(#[from] linear::Error),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use geometry::{Mat3, Vec3};
 use linear::{Matrix, Pattern};
 
-use crate::{Energy, Force, Moment};
+use crate::{Energy, Force, GuideSample};
 
 /// Springs from points to their guide positions.
 ///
@@ -66,20 +66,20 @@ impl Energy for Follow {
         self.slots = diagonal_slots(&self.springs, pattern);
     }
 
-    fn value(&self, moment: &Moment, x: &[Vec3]) -> f64 {
+    fn value(&self, sample: &GuideSample, x: &[Vec3]) -> f64 {
         let of = |&(p, k): &(u32, f64)| {
-            0.5 * k * x[p as usize].distance_squared(moment.guide_positions[p as usize])
+            0.5 * k * x[p as usize].distance_squared(sample.guide_positions[p as usize])
         };
         self.springs.iter().map(of).sum()
     }
 
-    fn add_gradient(&self, moment: &Moment, x: &[Vec3], gradient: &mut [Vec3]) {
+    fn add_gradient(&self, sample: &GuideSample, x: &[Vec3], gradient: &mut [Vec3]) {
         for &(p, k) in self.springs.iter() {
-            gradient[p as usize] += k * (x[p as usize] - moment.guide_positions[p as usize]);
+            gradient[p as usize] += k * (x[p as usize] - sample.guide_positions[p as usize]);
         }
     }
 
-    fn add_hessian(&self, _: &Moment, _: &[Vec3], _: &[Vec3], matrix: &mut Matrix) {
+    fn add_hessian(&self, _: &GuideSample, _: &[Vec3], _: &[Vec3], matrix: &mut Matrix) {
         add_to_diagonal(&self.springs, &self.slots, 1.0, matrix);
     }
 }
@@ -93,13 +93,13 @@ impl Force for FollowDamping {
         self.slots = diagonal_slots(&self.dampers, pattern);
     }
 
-    fn add_force(&self, moment: &Moment, _: &[Vec3], v: &[Vec3], force: &mut [Vec3]) {
+    fn add_force(&self, sample: &GuideSample, _: &[Vec3], v: &[Vec3], force: &mut [Vec3]) {
         for &(p, c) in self.dampers.iter() {
-            force[p as usize] += c * (moment.guide_velocities[p as usize] - v[p as usize]);
+            force[p as usize] += c * (sample.guide_velocities[p as usize] - v[p as usize]);
         }
     }
 
-    fn add_damping(&self, _: &Moment, _: &[Vec3], _: &[Vec3], scale: f64, matrix: &mut Matrix) {
+    fn add_damping(&self, _: &GuideSample, _: &[Vec3], _: &[Vec3], scale: f64, matrix: &mut Matrix) {
         add_to_diagonal(&self.dampers, &self.slots, scale, matrix);
     }
 }

@@ -1,7 +1,7 @@
 //! Where an animation wants a body to be, at any time.
 
 use geometry::Vec3;
-use linear::Rows;
+use linear::ConstraintRows;
 
 /// The motion that known points, averages and soft attachments follow.
 pub trait Guide: Sync {
@@ -13,23 +13,23 @@ pub trait Guide: Sync {
 
     /// Sets weights and compliance of the averages as they are at `time`; their supports are fixed. Only asked of bodies
     /// that have averages. `rows` holds what an earlier call left, so all that ever changes must be set.
-    fn rows(&self, _time: f64, _rows: &mut Rows) {}
+    fn rows(&self, _time: f64, _rows: &mut ConstraintRows) {}
 }
 
 /// A guide that never moves.
 #[derive(Clone, Debug)]
-pub struct Still {
+pub struct StaticGuide {
     positions: Vec<Vec3>,
 }
 
-impl Still {
+impl StaticGuide {
     /// At these places.
     pub fn new(positions: Vec<Vec3>) -> Self {
         Self { positions }
     }
 }
 
-impl Guide for Still {
+impl Guide for StaticGuide {
     fn sample(&self, _: f64, positions: &mut [Vec3], velocities: &mut [Vec3]) {
         positions.copy_from_slice(&self.positions);
         velocities.fill(Vec3::ZERO);
@@ -37,9 +37,9 @@ impl Guide for Still {
 }
 
 /// Any function of time and point that returns a position; velocities by central differences.
-pub struct Along<F>(pub F);
+pub struct FnGuide<F>(pub F);
 
-impl<F: Fn(f64, usize) -> Vec3 + Sync> Guide for Along<F> {
+impl<F: Fn(f64, usize) -> Vec3 + Sync> Guide for FnGuide<F> {
     fn sample(&self, time: f64, positions: &mut [Vec3], velocities: &mut [Vec3]) {
         // Half a millisecond: well below a substep, well above round-off.
         const DT: f64 = 5e-4;

@@ -3,7 +3,7 @@
 //! A *body* never changes, a *state* is the answer, a *stepper* is scratch. A mass on a spring:
 //!
 //! ```
-//! use dynamics::{Block, Body, Element, Elements, Settings, State, Stepper, Still};
+//! use dynamics::{Block, Body, Element, Elements, Settings, State, Stepper, StaticGuide};
 //! use geometry::{Mat3, Vec3};
 //!
 //! /// ½ k ‖x‖²
@@ -18,7 +18,7 @@
 //! let mut state = State::at_rest(vec![Vec3::X]);
 //! let settings = Settings { tolerance: 1e-5, ..Settings::default() };
 //! let mut stepper = Stepper::new(&body, &[Vec3::X, Vec3::ZERO], settings)?;
-//! let guide = Still::new(state.positions.clone());
+//! let guide = StaticGuide::new(state.positions.clone());
 //! for _ in 0..24 {
 //!     stepper.advance(&body, &mut state, &guide, 1.0 / 24.0, &mut [])?;
 //! }
@@ -30,13 +30,13 @@
 mod block;
 mod body;
 mod check;
+mod contact;
 mod element;
 mod energy;
 mod error;
 mod follow;
 mod guide;
-mod leash;
-mod obstruction;
+mod max_distance;
 mod scatter;
 mod spring;
 mod stage;
@@ -45,12 +45,12 @@ mod stepper;
 pub use block::Block;
 pub use body::{Body, BodyBuilder, State, stiffness_damping};
 pub use check::{check_derivatives, check_element, check_viscosity, random_rotation};
+pub use contact::{ContactModel, ContactStage, StepBound};
 pub use element::{Element, ForceElement, Viscous};
-pub use energy::{Elements, Energy, Force, Forces, Moment, Past};
+pub use energy::{Elements, Energy, Force, Forces, GuideSample, StageHistory};
 pub use error::Error;
 pub use follow::{Follow, FollowDamping, follow_stiffness};
-pub use guide::{Along, Guide, Span, Still};
-pub use leash::Leash;
-pub use obstruction::{Approach, Obstruction, Restraint};
+pub use guide::{FnGuide, Guide, Span, StaticGuide};
+pub use max_distance::MaxDistance;
 pub use spring::Spring;
 pub use stepper::{Effort, Filter, Integrator, Relaxed, Settings, Stepper, Substeps};

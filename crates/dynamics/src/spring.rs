@@ -59,8 +59,8 @@ impl Element<2> for Spring {
 
 /// The strain is the length.
 impl Viscous<2> for Spring {
-    fn with_viscosity(&self, eta: f64, past: &[(f64, [Vec3; 2])]) -> Self {
-        let past_length: f64 = past.iter().map(|(weight, x)| weight * Self::along(x).0).sum();
+    fn with_viscosity(&self, eta: f64, history: &[(f64, [Vec3; 2])]) -> Self {
+        let past_length: f64 = history.iter().map(|(weight, x)| weight * Self::along(x).0).sum();
         Self {
             stiffness: (1.0 + eta) * self.stiffness,
             rest_length: (self.rest_length + eta * past_length) / (1.0 + eta),

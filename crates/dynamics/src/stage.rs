@@ -1,4 +1,4 @@
-//! One implicit stage, solved by Newton's method with line search; where something is in the way, see `obstruction.rs`.
+//! One implicit stage, solved by Newton's method with line search; where something is in the way, see `contact.rs`.
 //!
 //! Every integrator asks the same question. With v = (x − p)/s, find x so that
 //!
@@ -9,17 +9,17 @@
 //! where p, w and the implicit time s come from the method. It is the stationary point of
 //!
 //! ```text
-//! Φ(x) = ‖x − p − s w‖²_M/(2s²) + E(x) + friction(x) − (work of linearised outer forces),
+//! Φ(x) = ‖x − p − s w‖²_M/(2s²) + E(x) + friction(x) − (work of linearised external forces),
 //! ```
 //!
 //! so Newton steps with positive definite matrices go downhill in Φ, and a line search makes them safe.
 
 use geometry::Vec3;
-use linear::{Matrix, Rows, Solver};
+use linear::{ConstraintRows, Matrix, Solver};
 
 use crate::body::StagedBody;
-use crate::obstruction::Extension;
-use crate::{Body, Error, Moment, Past};
+use crate::contact::ContactSystem;
+use crate::{Body, Error, GuideSample, StageHistory};
 
 /// What a stage solves for.
 pub(crate) struct Stage<'a> {
@@ -28,22 +28,22 @@ pub(crate) struct Stage<'a> {
     /// w: what v would be without force.
     pub(crate) drift: &'a [Vec3],
     /// s, in seconds.
-    pub(crate) implicit: f64,
+    pub(crate) implicit_dt: f64,
     /// A guess beside the one that Newton is given; it starts from the one with the lower Φ.
     pub(crate) other_guess: Option<&'a [Vec3]>,
     /// What strain rates are measured from.
-    pub(crate) past: Past<'a>,
+    pub(crate) history: StageHistory<'a>,
     /// When, and where the guide is then.
-    pub(crate) moment: Moment<'a>,
+    pub(crate) sample: GuideSample<'a>,
     /// The averages as they are at that moment: weights and compliance.
-    pub(crate) rows: &'a Rows,
+    pub(crate) rows: &'a ConstraintRows,
     /// What the averages must be.
     pub(crate) averages: &'a [Vec3],
 }
 
 /// When to stop.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Newton {
+pub(crate) struct NewtonSettings {
     /// Iterations at most.
     pub(crate) iterations: usize,
     /// Stop when points are within this of the answer, in metres.
@@ -54,7 +54,7 @@ pub(crate) struct Newton {
 
 /// How a stage went.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Solved {
+pub(crate) struct NewtonReport {
     pub(crate) iterations: usize,
     pub(crate) factorizations: usize,
     pub(crate) linear_iterations: usize,
@@ -78,15 +78,15 @@ const CORRECTED_SHARE: f64 = 0.2;
 /// Scratch of the stages: may be dropped at any moment.
 pub(crate) struct Workspace {
     pub(crate) solver: Solver,
-    pub(crate) extension: Extension,
+    pub(crate) contact_system: ContactSystem,
     pub(crate) system: Matrix,
-    pub(crate) outer: Outer,
+    pub(crate) external: ExternalForces,
     velocity: Vec<Vec3>,
     pub(crate) force: Vec<Vec3>,
     pub(crate) delta: Vec<Vec3>,
     trial: Vec<Vec3>,
     pub(crate) multipliers: Vec<Vec3>,
-    pub(crate) row_residual: Vec<Vec3>,
+    pub(crate) constraint_residual: Vec<Vec3>,
 }
 
 impl Workspace {
@@ -95,15 +95,15 @@ impl Workspace {
         let rows = vec![Vec3::ZERO; body.averages().len()];
         Ok(Self {
             solver: Solver::new(body.pattern(), body.known(), body.averages(), settings)?,
-            extension: Extension::default(),
+            contact_system: ContactSystem::default(),
             system: Matrix::new(body.pattern().clone()),
-            outer: Outer::new(body),
+            external: ExternalForces::new(body),
             velocity: zeros.clone(),
             force: zeros.clone(),
             delta: zeros.clone(),
             trial: zeros,
             multipliers: rows.clone(),
-            row_residual: rows,
+            constraint_residual: rows,
         })
     }
 
@@ -116,10 +116,10 @@ impl Workspace {
         &mut self,
         body: &Body,
         stage: &Stage,
-        newton: Newton,
+        newton: NewtonSettings,
         start: &[Vec3],
         x: &mut [Vec3],
-    ) -> Result<Solved, Error> {
+    ) -> Result<NewtonReport, Error> {
         // Entering the pool once for all loops below: from outside, each would wake and wait for a thread.
         if body.point_count() < PARALLEL_POINTS {
             self.solve_here(body, stage, newton, start, x)
@@ -132,17 +132,17 @@ impl Workspace {
         &mut self,
         body: &Body,
         stage: &Stage,
-        newton: Newton,
+        newton: NewtonSettings,
         start: &[Vec3],
         x: &mut [Vec3],
-    ) -> Result<Solved, Error> {
-        let staged = StagedBody::new(body, &stage.past);
-        self.outer.linearise(body, stage, x);
+    ) -> Result<NewtonReport, Error> {
+        let staged = StagedBody::new(body, &stage.history);
+        self.external.linearise(body, stage, x);
         if let Some(other) = stage.other_guess
             && self.merit(body, &staged, stage, other) < self.merit(body, &staged, stage, x)
         {
             x.copy_from_slice(other);
-            self.outer.linearise(body, stage, x);
+            self.external.linearise(body, stage, x);
         }
         let guess = x.to_vec();
         let bold = self.iterate(body, &staged, stage, newton, false, start, x)?;
@@ -151,7 +151,7 @@ impl Workspace {
         }
         x.copy_from_slice(&guess);
         let careful = self.iterate(body, &staged, stage, newton, true, start, x)?;
-        Ok(Solved {
+        Ok(NewtonReport {
             iterations: bold.iterations + careful.iterations,
             factorizations: bold.factorizations + careful.factorizations,
             linear_iterations: bold.linear_iterations + careful.linear_iterations,
@@ -164,12 +164,12 @@ impl Workspace {
         body: &Body,
         staged: &StagedBody,
         stage: &Stage,
-        newton: Newton,
+        newton: NewtonSettings,
         careful: bool,
         start: &[Vec3],
         x: &mut [Vec3],
-    ) -> Result<Solved, Error> {
-        let mut solved = Solved::default();
+    ) -> Result<NewtonReport, Error> {
+        let mut solved = NewtonReport::default();
         let count = x.len();
         let mut previous = start.to_vec();
         let mut earlier = f64::INFINITY;
@@ -183,18 +183,18 @@ impl Workspace {
             // Known points go to their places within this step and pull their neighbours along.
             for i in 0..count {
                 self.delta[i] =
-                    if body.known()[i] { stage.moment.guide_positions[i] - x[i] } else { Vec3::ZERO };
+                    if body.known()[i] { stage.sample.guide_positions[i] - x[i] } else { Vec3::ZERO };
             }
-            self.miss_averages(stage, x);
+            self.update_constraint_residual(stage, x);
             let exact_already =
-                self.delta.iter().chain(&self.row_residual).all(|d| d.length_squared() < 1e-30);
+                self.delta.iter().chain(&self.constraint_residual).all(|d| d.length_squared() < 1e-30);
             // Far from the answer the direction matters more than its digits.
             let tolerance = if newton.linear { 5e-8 } else { 5e-4 };
             let solution = self.solver.solve(
                 &self.system,
                 &self.force,
                 stage.rows,
-                &self.row_residual,
+                &self.constraint_residual,
                 &mut self.delta,
                 &mut self.multipliers,
                 tolerance,
@@ -209,7 +209,7 @@ impl Workspace {
             for i in 0..count {
                 x[i] += length * self.delta[i];
                 if body.known()[i] {
-                    x[i] = stage.moment.guide_positions[i];
+                    x[i] = stage.sample.guide_positions[i];
                 }
             }
             solved.iterations += 1;
@@ -244,23 +244,23 @@ impl Workspace {
         body: &Body,
         staged: &StagedBody,
         stage: &Stage,
-        newton: Newton,
+        newton: NewtonSettings,
         previous: &mut [Vec3],
         x: &mut [Vec3],
-        solved: &mut Solved,
+        solved: &mut NewtonReport,
     ) -> Result<bool, Error> {
         for _ in 0..CORRECTIONS {
             self.residual(body, staged, stage, x);
             self.delta.copy_from_slice(&self.force);
-            self.miss_averages(stage, x);
-            self.multipliers.copy_from_slice(&self.row_residual);
+            self.update_constraint_residual(stage, x);
+            self.multipliers.copy_from_slice(&self.constraint_residual);
             if !self.solver.correct(stage.rows, &mut self.delta, &mut self.multipliers)? {
                 return Ok(false);
             }
             solved.linear_iterations += 1;
             let ratio = self.size_of_step(body) / solved.residual;
             if ratio.is_nan() || ratio > CORRECTION_SHRINKS {
-                self.solver.distrust();
+                self.solver.reject_factor();
                 return Ok(false);
             }
             previous.copy_from_slice(x);
@@ -276,9 +276,10 @@ impl Workspace {
     }
 
     /// row_residual ← what averages lack.
-    fn miss_averages(&mut self, stage: &Stage, x: &[Vec3]) {
+    pub(crate) fn update_constraint_residual(&mut self, stage: &Stage, x: &[Vec3]) {
         let reached = stage.rows.multiply(x);
-        for (row, (want, have)) in self.row_residual.iter_mut().zip(stage.averages.iter().zip(reached)) {
+        for (row, (want, have)) in self.constraint_residual.iter_mut().zip(stage.averages.iter().zip(reached))
+        {
             *row = *want - have;
         }
     }
@@ -298,11 +299,11 @@ impl Workspace {
     pub(crate) fn smooth(
         &mut self,
         body: &Body,
-        rows: &Rows,
-        implicit: f64,
+        rows: &ConstraintRows,
+        implicit_dt: f64,
         y: &mut [Vec3],
     ) -> Result<(), Error> {
-        let weight = 1.0 / (implicit * implicit);
+        let weight = 1.0 / (implicit_dt * implicit_dt);
         for (f, (m, y)) in self.force.iter_mut().zip(body.masses().iter().zip(y.iter())) {
             *f = weight * m * *y;
         }
@@ -314,22 +315,30 @@ impl Workspace {
         }
         // no guess: the smooth estimate is far smaller than the raw one
         y.fill(Vec3::ZERO);
-        self.row_residual.fill(Vec3::ZERO);
-        self.solver.solve(&self.system, &self.force, rows, &self.row_residual, y, &mut multipliers, 1e-2)?;
+        self.constraint_residual.fill(Vec3::ZERO);
+        self.solver.solve(
+            &self.system,
+            &self.force,
+            rows,
+            &self.constraint_residual,
+            y,
+            &mut multipliers,
+            1e-2,
+        )?;
         Ok(())
     }
 
     /// force ← −dΦ/dx, the right-hand side of Newton's step.
     pub(crate) fn residual(&mut self, body: &Body, staged: &StagedBody, stage: &Stage, x: &[Vec3]) {
-        let s = stage.implicit;
+        let s = stage.implicit_dt;
         for (v, (x, p)) in self.velocity.iter_mut().zip(x.iter().zip(stage.base)) {
             *v = (*x - *p) / s;
         }
-        staged.force(&stage.moment, x, &self.velocity, &mut self.force);
+        staged.force(&stage.sample, x, &self.velocity, &mut self.force);
         for i in 0..x.len() {
             self.force[i] -= body.masses()[i] / s * (self.velocity[i] - stage.drift[i]);
         }
-        self.outer.add_force(&self.velocity, &mut self.force);
+        self.external.add_force(&self.velocity, &mut self.force);
     }
 
     /// system ← M/s² + D/s + K + outer damping/s.
@@ -341,9 +350,9 @@ impl Workspace {
         x: &[Vec3],
         previous: &[Vec3],
     ) {
-        let s = stage.implicit;
-        self.outer.overwrite(1.0 / s, &mut self.system);
-        staged.add_stiffness(&stage.moment, x, previous, &mut self.system);
+        let s = stage.implicit_dt;
+        self.external.overwrite(1.0 / s, &mut self.system);
+        staged.add_stiffness(&stage.sample, x, previous, &mut self.system);
         body.add_mass(1.0 / (s * s) + body.mass_damping() / s, &mut self.system);
     }
 
@@ -371,8 +380,8 @@ impl Workspace {
 
     /// Φ at `y`.
     pub(crate) fn merit(&mut self, body: &Body, staged: &StagedBody, stage: &Stage, y: &[Vec3]) -> f64 {
-        let s = stage.implicit;
-        let mut value = staged.value(&stage.moment, y);
+        let s = stage.implicit_dt;
+        let mut value = staged.value(&stage.sample, y);
         for i in 0..y.len() {
             let v = (y[i] - stage.base[i]) / s;
             let inertia =
@@ -380,7 +389,7 @@ impl Workspace {
             value += 0.5 * body.masses()[i] * inertia;
             self.velocity[i] = v;
         }
-        value += self.outer.work(s, &self.velocity);
+        value += self.external.work(s, &self.velocity);
         for (row, (want, have)) in stage.averages.iter().zip(stage.rows.multiply(y)).enumerate() {
             let compliance = stage.rows.compliance()[row];
             if compliance > 0.0 {
@@ -396,7 +405,7 @@ impl Workspace {
 ///
 /// The expectation is second-order accurate, and so is the force. Linear in v it has a potential, so that the line search sees
 /// all of Φ, and it is evaluated once a stage instead of in every iteration.
-pub(crate) struct Outer {
+pub(crate) struct ExternalForces {
     /// None: no such forces.
     active: bool,
     force: Vec<Vec3>,
@@ -406,11 +415,11 @@ pub(crate) struct Outer {
     product: Vec<Vec3>,
 }
 
-impl Outer {
+impl ExternalForces {
     fn new(body: &Body) -> Self {
         let zeros = vec![Vec3::ZERO; body.point_count()];
         Self {
-            active: body.has_outer_forces(),
+            active: body.has_external_forces(),
             force: zeros.clone(),
             velocity: zeros.clone(),
             damping: Matrix::new(body.pattern().clone()),
@@ -424,12 +433,12 @@ impl Outer {
             return;
         }
         for (v, (x, p)) in self.velocity.iter_mut().zip(guess.iter().zip(stage.base)) {
-            *v = (*x - *p) / stage.implicit;
+            *v = (*x - *p) / stage.implicit_dt;
         }
         self.force.fill(Vec3::ZERO);
-        body.add_outer_force(&stage.moment, guess, &self.velocity, &mut self.force);
+        body.add_external_force(&stage.sample, guess, &self.velocity, &mut self.force);
         self.damping.set_zero();
-        body.add_outer_damping(&stage.moment, guess, &self.velocity, 1.0, &mut self.damping);
+        body.add_external_damping(&stage.sample, guess, &self.velocity, 1.0, &mut self.damping);
     }
 
     /// product ← B (v − v̂)
@@ -443,8 +452,8 @@ impl Outer {
     fn add_force(&mut self, v: &[Vec3], force: &mut [Vec3]) {
         if self.active {
             self.resist(v);
-            for (f, (outer, resisted)) in force.iter_mut().zip(self.force.iter().zip(&self.product)) {
-                *f += *outer - *resisted;
+            for (f, (external, resisted)) in force.iter_mut().zip(self.force.iter().zip(&self.product)) {
+                *f += *external - *resisted;
             }
         }
     }

@@ -1,16 +1,16 @@
 //! Stepping a body in time: frames cut into substeps by error estimate, and filters.
 
-mod beside;
+mod contact;
 mod integrator;
 mod settle;
 
 use geometry::{Bounds, Vec3};
-use linear::Rows;
+use linear::ConstraintRows;
 
-use crate::stage::{Newton, Solved, Stage, Workspace};
-use crate::{Body, Error, Guide, Moment, Obstruction, Past, State};
+use crate::stage::{NewtonReport, NewtonSettings, Stage, Workspace};
+use crate::{Body, ContactModel, Error, Guide, GuideSample, StageHistory, State};
 
-use beside::{SHORTEST_FOR_OTHERS, restrain_filters};
+use contact::{MIN_CONTACT_STEP, limit_filters};
 
 pub use integrator::Integrator;
 pub use settle::Relaxed;
@@ -58,7 +58,7 @@ pub trait Filter {
     fn apply(
         &mut self,
         body: &Body,
-        moment: &Moment,
+        sample: &GuideSample,
         before: &State,
         after: &mut State,
         seconds: f64,
@@ -88,12 +88,14 @@ pub struct Stepper {
     effort: Effort,
     guide_positions: Vec<Vec3>,
     guide_velocities: Vec<Vec3>,
-    rows: Rows,
+    rows: ConstraintRows,
     averages: Vec<Vec3>,
 }
 
 /// A frame cut in more pieces than this is lost.
 const SMALLEST_FRACTION: f64 = 1.0 / 4096.0;
+/// How much shorter a step is tried again when nothing says how much.
+const REFUSED_SHRINK: f64 = 0.35;
 
 impl Stepper {
     /// Symbolic work for a body. `positions` give its size, which tolerances refer to.
@@ -117,7 +119,7 @@ impl Stepper {
     }
 
     /// The forces, in newtons, with which averages were held in the last stage that was solved.
-    pub fn pulls(&self) -> &[Vec3] {
+    pub fn constraint_forces(&self) -> &[Vec3] {
         &self.work.multipliers
     }
 
@@ -130,93 +132,58 @@ impl Stepper {
         seconds: f64,
         filters: &mut [&mut dyn Filter],
     ) -> Result<Effort, Error> {
-        self.advance_against(body, state, guide, None, seconds, filters)
+        self.advance_with_contact(body, state, guide, None, seconds, filters)
     }
 
     /// [`Stepper::advance`] where there is something that the body may not pass through. A state that crosses nothing leads to
     /// states that cross nothing.
-    pub fn advance_against(
+    pub fn advance_with_contact(
         &mut self,
         body: &Body,
         state: &mut State,
         guide: &dyn Guide,
-        mut obstruction: Option<&mut dyn Obstruction>,
+        mut contact: Option<&mut dyn ContactModel>,
         seconds: f64,
         filters: &mut [&mut dyn Filter],
     ) -> Result<Effort, Error> {
         // Nothing kept from an earlier frame may change this one: a resumed bake gives the same bits.
-        self.work.solver.forget();
-        self.work.extension.forget();
+        self.work.solver.reset();
+        self.work.contact_system.reset();
         self.effort = Effort::default();
         let start = state.time;
         let mut done = 0.0; // fraction of the frame
-        let mut fraction = match self.settings.substeps {
-            Substeps::Fixed(count) => 1.0 / count.max(1) as f64,
-            Substeps::Automatic if state.step > 0.0 => (state.step / seconds).min(1.0),
-            Substeps::Automatic => 1.0,
-        };
+        let mut fraction = self.first_fraction(state, seconds);
         while done < 1.0 {
             // equal pieces of what is left, so that no sliver remains at the end
             let pieces = ((1.0 - done) / fraction - 1e-6).ceil().max(1.0);
             let piece = (1.0 - done) / pieces;
             let end = if pieces > 1.0 { done + piece } else { 1.0 };
             let before = state.clone();
-            let attempt = match &mut obstruction {
-                Some(obstruction) => {
-                    let parts = match self.settings.substeps {
-                        Substeps::Automatic => piece / SHORTEST_FOR_OTHERS,
-                        Substeps::Fixed(_) => 1.0,
-                    };
-                    self.step_against(body, state, guide, &mut **obstruction, piece * seconds, parts)?
-                }
-                None => self.step(body, state, guide, piece * seconds)?,
-            };
+            let contact_now = contact.as_mut().map(|contact| &mut **contact as &mut dyn ContactModel);
+            let attempt = self.try_step(body, state, guide, contact_now, piece, seconds)?;
             let worst = attempt.error / (self.settings.tolerance * self.size);
-            let too_inexact = self.settings.substeps == Substeps::Automatic && worst > 1.0;
-            let impatient = attempt.pace < 1.0;
-            if !attempt.solved.converged || impatient || (too_inexact && piece > SMALLEST_FRACTION) {
-                if piece < SMALLEST_FRACTION {
-                    let Solved { iterations, residual, .. } = attempt.solved;
-                    return Err(Error::Diverged {
-                        time: before.time,
-                        step: piece * seconds,
-                        iterations,
-                        residual,
-                    });
-                }
-                *state = before;
-                obstruction.iter_mut().for_each(|obstruction| obstruction.rewind());
-                self.effort.rejected += 1;
-                // Newton's failure says nothing about how much shorter; the error estimate (third order) does.
-                let shrink = if impatient {
-                    attempt.pace
-                } else if attempt.solved.converged {
-                    (0.9 * worst.cbrt().recip()).clamp(0.2, 0.7)
-                } else {
-                    0.35
-                };
-                fraction = piece * shrink;
-                continue;
+            let mut accepted = self.accepts(&attempt, worst, piece);
+            let mut shrink = attempt.shrink(worst);
+            if !accepted && piece < SMALLEST_FRACTION {
+                let NewtonReport { iterations, residual, .. } = attempt.report;
+                let (time, step) = (before.time, piece * seconds);
+                return Err(Error::Diverged { time, step, iterations, residual });
             }
-            state.time = start + end * seconds;
-            let moment =
-                Self::moment(&mut self.guide_positions, &mut self.guide_velocities, guide, state.time);
-            let found = obstruction.is_some().then(|| state.positions.clone());
-            let apply =
-                |filter: &mut &mut dyn Filter| filter.apply(body, &moment, &before, state, piece * seconds);
-            if !filters.iter_mut().all(apply) {
-                if piece < SMALLEST_FRACTION {
+            if accepted {
+                state.time = start + end * seconds;
+                let contact_now = contact.as_mut().map(|contact| &mut **contact as &mut dyn ContactModel);
+                accepted = self.filter(body, &before, state, guide, contact_now, filters, piece * seconds)?;
+                shrink = REFUSED_SHRINK;
+                if !accepted && piece < SMALLEST_FRACTION {
                     return Err(Error::Refused { time: before.time, step: piece * seconds });
                 }
-                *state = before;
-                obstruction.iter_mut().for_each(|obstruction| obstruction.rewind());
-                self.effort.rejected += 1;
-                fraction = piece * 0.35;
-                continue;
             }
-            if let Some((obstruction, found)) = obstruction.as_mut().zip(found) {
-                restrain_filters(&mut **obstruction, &found, state)?;
-                obstruction.commit();
+            if !accepted {
+                *state = before;
+                contact.iter_mut().for_each(|contact| contact.rewind());
+                self.effort.rejected += 1;
+                fraction = piece * shrink;
+                continue;
             }
             if let Some(point) = state.positions.iter().position(|x| !x.is_finite()) {
                 return Err(Error::NotFinite { time: state.time, point });
@@ -224,14 +191,71 @@ impl Stepper {
             self.effort.steps += 1;
             done = end;
             if self.settings.substeps == Substeps::Automatic {
-                let grow = (0.9 * worst.max(1e-9).cbrt().recip()).clamp(0.3, attempt.pace);
-                // without an estimate steps grow little by little, also where rounding to equal pieces hides it
-                let basis = if attempt.error > 0.0 { piece } else { piece.max(fraction) };
-                fraction = (basis * grow).min(1.0);
+                fraction = attempt.next_fraction(worst, piece, fraction);
                 state.step = fraction * seconds;
             }
         }
         Ok(self.effort)
+    }
+
+    /// The share of a frame of `seconds` that its first step takes.
+    fn first_fraction(&self, state: &State, seconds: f64) -> f64 {
+        match self.settings.substeps {
+            Substeps::Fixed(count) => 1.0 / count.max(1) as f64,
+            Substeps::Automatic if state.step > 0.0 => (state.step / seconds).min(1.0),
+            Substeps::Automatic => 1.0,
+        }
+    }
+
+    /// A step over a `piece` of a frame of `seconds`.
+    fn try_step(
+        &mut self,
+        body: &Body,
+        state: &mut State,
+        guide: &dyn Guide,
+        contact: Option<&mut dyn ContactModel>,
+        piece: f64,
+        seconds: f64,
+    ) -> Result<Attempt, Error> {
+        let Some(contact) = contact else { return self.step(body, state, guide, piece * seconds) };
+        let parts = match self.settings.substeps {
+            Substeps::Automatic => piece / MIN_CONTACT_STEP,
+            Substeps::Fixed(_) => 1.0,
+        };
+        self.step_with_contact(body, state, guide, contact, piece * seconds, parts)
+    }
+
+    /// Whether a step over a `piece` of the frame, whose error is `worst` times the permitted one, is good enough.
+    fn accepts(&self, attempt: &Attempt, worst: f64, piece: f64) -> bool {
+        let too_inexact = self.settings.substeps == Substeps::Automatic && worst > 1.0;
+        attempt.report.converged
+            && !attempt.is_rejected_by_contact()
+            && !(too_inexact && piece > SMALLEST_FRACTION)
+    }
+
+    /// Applies the filters to a step of `seconds`, as far as contact lets them. False when one of them refuses.
+    fn filter(
+        &mut self,
+        body: &Body,
+        before: &State,
+        state: &mut State,
+        guide: &dyn Guide,
+        contact: Option<&mut dyn ContactModel>,
+        filters: &mut [&mut dyn Filter],
+        seconds: f64,
+    ) -> Result<bool, Error> {
+        let sample =
+            Self::sample_guide(&mut self.guide_positions, &mut self.guide_velocities, guide, state.time);
+        let found = contact.is_some().then(|| state.positions.clone());
+        let apply = |filter: &mut &mut dyn Filter| filter.apply(body, &sample, before, state, seconds);
+        if !filters.iter_mut().all(apply) {
+            return Ok(false);
+        }
+        if let Some((contact, found)) = contact.zip(found) {
+            limit_filters(contact, &found, state)?;
+            contact.commit();
+        }
+        Ok(true)
     }
 
     fn step(&mut self, body: &Body, state: &mut State, guide: &dyn Guide, h: f64) -> Result<Attempt, Error> {
@@ -242,25 +266,25 @@ impl Stepper {
         }
     }
 
-    fn newton(&self) -> Newton {
+    fn newton(&self) -> NewtonSettings {
         // A tenth of the permitted error: Newton's own error must not disturb the estimate.
         let tolerance = 0.1 * self.settings.tolerance * self.size;
-        Newton { iterations: self.settings.newton_iterations, tolerance, linear: false }
+        NewtonSettings { iterations: self.settings.newton_iterations, tolerance, linear: false }
     }
 
     fn solve(
         &mut self,
         body: &Body,
         guide: &dyn Guide,
-        question: &Question,
+        problem: &StageProblem,
         x: &mut [Vec3],
-    ) -> Result<Solved, Error> {
-        let &Question { time, base, drift, implicit, past, start, other_guess, newton } = question;
-        let moment = Self::moment(&mut self.guide_positions, &mut self.guide_velocities, guide, time);
+    ) -> Result<NewtonReport, Error> {
+        let &StageProblem { time, base, drift, implicit_dt, history, start, other_guess, newton } = problem;
+        let sample = Self::sample_guide(&mut self.guide_positions, &mut self.guide_velocities, guide, time);
         guide.rows(time, &mut self.rows);
         guide.averages(time, &mut self.averages);
         let (rows, averages) = (&self.rows, &self.averages);
-        let stage = Stage { base, drift, implicit, other_guess, past, moment, rows, averages };
+        let stage = Stage { base, drift, implicit_dt, other_guess, history, sample, rows, averages };
         let solved = self.work.solve(body, &stage, newton, start, x)?;
         self.effort.iterations += solved.iterations;
         self.effort.factorizations += solved.factorizations;
@@ -268,39 +292,65 @@ impl Stepper {
         Ok(solved)
     }
 
-    fn moment<'a>(
+    fn sample_guide<'a>(
         positions: &'a mut [Vec3],
         velocities: &'a mut [Vec3],
         guide: &dyn Guide,
         time: f64,
-    ) -> Moment<'a> {
+    ) -> GuideSample<'a> {
         guide.sample(time, positions, velocities);
-        Moment { time, guide_positions: positions, guide_velocities: velocities }
+        GuideSample { time, guide_positions: positions, guide_velocities: velocities }
     }
 }
 
 /// What is asked of a [`Stage`]: all of it but where the guide is then.
-struct Question<'a> {
+struct StageProblem<'a> {
     /// When, in seconds.
     time: f64,
     base: &'a [Vec3],
     drift: &'a [Vec3],
-    implicit: f64,
-    past: Past<'a>,
+    implicit_dt: f64,
+    history: StageHistory<'a>,
     /// The converged positions that the guess came from.
     start: &'a [Vec3],
     other_guess: Option<&'a [Vec3]>,
-    newton: Newton,
+    newton: NewtonSettings,
 }
 
 /// A step tried.
 struct Attempt {
-    solved: Solved,
+    report: NewtonReport,
     /// Estimated error in metres, root mean square.
     error: f64,
-    /// Below 1: the step is to be taken again, so much shorter, because of what is in the way. Otherwise: how much longer the next
-    /// may be at most.
-    pace: f64,
+    /// Below 1: contact rejects the step, and it is to be taken again, so much shorter. Otherwise: how much longer the next may be
+    /// at most.
+    step_ratio: f64,
+}
+
+impl Attempt {
+    fn is_rejected_by_contact(&self) -> bool {
+        self.step_ratio < 1.0
+    }
+
+    /// How much shorter to try again, with an error `worst` times the permitted one.
+    fn shrink(&self, worst: f64) -> f64 {
+        // Newton's failure says nothing about how much shorter; the error estimate (third order) does.
+        if self.is_rejected_by_contact() {
+            self.step_ratio
+        } else if self.report.converged {
+            (0.9 * worst.cbrt().recip()).clamp(0.2, 0.7)
+        } else {
+            REFUSED_SHRINK
+        }
+    }
+
+    /// The share of the frame that the next step may take, after this one over a `piece` where `fraction` was wanted.
+    fn next_fraction(&self, worst: f64, piece: f64, fraction: f64) -> f64 {
+        let grow = (0.9 * worst.max(1e-9).cbrt().recip()).clamp(0.3, self.step_ratio);
+        // without an estimate steps grow little by little, also where rounding to equal pieces hides it
+        let basis = if self.error > 0.0 { piece } else { piece.max(fraction) };
+        (basis * grow).min(1.0)
+    }
 }
 
 fn root_mean_square(vectors: impl ExactSizeIterator<Item = Vec3>) -> f64 {

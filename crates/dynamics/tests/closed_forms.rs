@@ -3,11 +3,11 @@
 use std::f64::consts::TAU;
 
 use dynamics::{
-    Along, Body, Effort, Elements, Follow, FollowDamping, Guide, Integrator, Settings, Spring, State,
-    Stepper, Still, Substeps, follow_stiffness, stiffness_damping,
+    Body, Effort, Elements, FnGuide, Follow, FollowDamping, Guide, Integrator, Settings, Spring, State,
+    StaticGuide, Stepper, Substeps, follow_stiffness, stiffness_damping,
 };
 use geometry::Vec3;
-use linear::Rows;
+use linear::ConstraintRows;
 
 const G: Vec3 = Vec3::new(0.0, -9.81, 0.0);
 
@@ -39,7 +39,7 @@ fn free_fall_is_exact_for_a_second_order_method() {
     let body = Body::builder(vec![0.3]).gravity(G).build().unwrap();
     let mut state = State::at_rest(vec![Vec3::Y]);
     state.velocities[0] = Vec3::X;
-    run(&body, &mut state, &Still::new(vec![Vec3::Y]), fixed(Integrator::TrBdf2, 1), 2.0, 48);
+    run(&body, &mut state, &StaticGuide::new(vec![Vec3::Y]), fixed(Integrator::TrBdf2, 1), 2.0, 48);
     let expected = Vec3::Y + 2.0 * Vec3::X + 2.0 * G;
     assert!((state.positions[0] - expected).length() < 1e-11, "{}", state.positions[0]);
     assert!((state.time - 2.0).abs() < 1e-12);
@@ -49,7 +49,7 @@ fn free_fall_is_exact_for_a_second_order_method() {
 fn oscillator_error(integrator: Integrator, steps: usize) -> f64 {
     let body = Body::builder(vec![1.0]).energy(Follow::new([(0, TAU * TAU)])).build().unwrap();
     let mut state = State::at_rest(vec![Vec3::X]);
-    run(&body, &mut state, &Still::new(vec![Vec3::ZERO]), fixed(integrator, 1), 1.2, steps);
+    run(&body, &mut state, &StaticGuide::new(vec![Vec3::ZERO]), fixed(integrator, 1), 1.2, steps);
     (state.positions[0].x - (TAU * 1.2).cos()).abs()
 }
 
@@ -73,7 +73,7 @@ fn stiff_vibrations_die_and_slow_ones_live() {
         .build()
         .unwrap();
     let mut state = State::at_rest(vec![Vec3::X, Vec3::X]);
-    run(&body, &mut state, &Still::new(vec![Vec3::ZERO; 2]), fixed(Integrator::TrBdf2, 1), 1.0, 48);
+    run(&body, &mut state, &StaticGuide::new(vec![Vec3::ZERO; 2]), fixed(Integrator::TrBdf2, 1), 1.0, 48);
     assert!(state.positions[1].length() < 1e-12);
     let energy = state.positions[0].length_squared() + state.velocities[0].length_squared() / (TAU * TAU);
     assert!(energy > 0.995, "kept {energy} of its energy in a whole period");
@@ -93,7 +93,7 @@ fn pendulum_keeps_its_period() {
         run(
             &body,
             &mut state,
-            &Still::new(vec![Vec3::ZERO; 2]),
+            &StaticGuide::new(vec![Vec3::ZERO; 2]),
             fixed(Integrator::TrBdf2, 1),
             period,
             frames,
@@ -111,7 +111,7 @@ fn automatic_substeps_hold_the_tolerance_and_the_frame_rate_does_not_matter() {
         let body = Body::builder(vec![1.0]).energy(Follow::new([(0, TAU * TAU)])).build().unwrap();
         let mut state = State::at_rest(vec![Vec3::X]);
         let settings = Settings { tolerance: 1e-4, ..Settings::default() };
-        let effort = run(&body, &mut state, &Still::new(vec![Vec3::ZERO]), settings, 1.2, frames);
+        let effort = run(&body, &mut state, &StaticGuide::new(vec![Vec3::ZERO]), settings, 1.2, frames);
         ((state.positions[0].x - (TAU * 1.2).cos()).abs(), effort.steps)
     };
     for frames in [2, 7, 24, 60] {
@@ -134,7 +134,7 @@ fn damping_ratio_is_what_it_says() {
         .unwrap();
     let mut state = State::at_rest(vec![Vec3::ZERO, 6.0 * Vec3::X]);
     let period = 1.0 / (1.0 - ratio * ratio).sqrt();
-    run(&body, &mut state, &Still::new(vec![Vec3::ZERO; 2]), fixed(Integrator::TrBdf2, 1), period, 400);
+    run(&body, &mut state, &StaticGuide::new(vec![Vec3::ZERO; 2]), fixed(Integrator::TrBdf2, 1), period, 400);
     let (reached, expected) = (state.positions[1].x - 5.0, (-ratio * TAU * period).exp());
     assert!((reached - expected).abs() < 1e-3, "{reached} not {expected}");
 }
@@ -148,7 +148,7 @@ fn a_follower_swings_with_its_frequency_and_is_damped_towards_the_guide() {
         .build()
         .unwrap();
     // the guide moves steadily; a critically damped follower ends up on it, without lag
-    let guide = Along(|t: f64, _: usize| Vec3::new(1.5 * t, 0.0, 0.0));
+    let guide = FnGuide(|t: f64, _: usize| Vec3::new(1.5 * t, 0.0, 0.0));
     let mut state = State::at_rest(vec![Vec3::Y]);
     run(&body, &mut state, &guide, fixed(Integrator::TrBdf2, 1), 4.0, 200);
     assert!((state.positions[0] - Vec3::new(6.0, 0.0, 0.0)).length() < 1e-6);
@@ -177,7 +177,7 @@ fn static_solve_finds_the_catenary() {
         let (body, start) = chain(links, 2.0 * 1.0_f64.sinh(), 2.0, 1e6);
         let mut state = State::at_rest(start.clone());
         let mut stepper = Stepper::new(&body, &start, Settings::default()).unwrap();
-        stepper.settle(&body, &mut state, &Still::new(start)).unwrap();
+        stepper.settle(&body, &mut state, &StaticGuide::new(start)).unwrap();
         -state.positions[links / 2].y
     };
     let exact = 1.0_f64.cosh() - 1.0;
@@ -201,7 +201,7 @@ fn averages_hold_to_round_off_while_the_rest_moves_freely() {
     let springs = (0..9u32).map(|i| ([i, i + 1], Spring { stiffness: 100.0, rest_length: 0.1 }));
     let body = Body::builder(vec![0.01; 10])
         .energy(Elements::new(springs))
-        .averages(Rows::new(10, [(2..6).map(|i| (i, 0.25)).collect::<Vec<_>>()]))
+        .averages(ConstraintRows::new(10, [(2..6).map(|i| (i, 0.25)).collect::<Vec<_>>()]))
         .gravity(G)
         .build()
         .unwrap();
@@ -230,7 +230,7 @@ fn momentum_is_kept_by_internal_forces() {
         .map(|i| 0.3 * Vec3::new((f64::from(i) * 1.3).sin(), (f64::from(i) * 0.7).cos(), 0.1))
         .collect();
     let mut state = State::at_rest(start.clone());
-    run(&body, &mut state, &Still::new(start.clone()), fixed(Integrator::TrBdf2, 4), 1.0, 24);
+    run(&body, &mut state, &StaticGuide::new(start.clone()), fixed(Integrator::TrBdf2, 4), 1.0, 24);
     let momentum: Vec3 = state.velocities.iter().sum();
     assert!(momentum.length() < 1e-6, "{momentum}");
     assert!(state.positions.iter().zip(&start).any(|(x, s)| x.distance(*s) > 0.05), "it does move");
@@ -243,7 +243,7 @@ fn the_same_bits_on_any_number_of_threads() {
         pool.install(|| {
             let (body, start) = chain(3000, 3.0, 2.0, 1e4);
             let mut state = State::at_rest(start.clone());
-            run(&body, &mut state, &Still::new(start), Settings::default(), 0.25, 6);
+            run(&body, &mut state, &StaticGuide::new(start), Settings::default(), 0.25, 6);
             state.to_bytes()
         })
     };
@@ -255,7 +255,7 @@ fn the_same_bits_on_any_number_of_threads() {
 #[test]
 fn a_resumed_run_gives_the_same_bits() {
     let (body, start) = chain(40, 2.4, 2.0, 1e4);
-    let guide = Still::new(start.clone());
+    let guide = StaticGuide::new(start.clone());
     let mut straight = State::at_rest(start.clone());
     let mut stepper = Stepper::new(&body, &start, Settings::default()).unwrap();
     for _ in 0..12 {

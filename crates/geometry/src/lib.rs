@@ -22,7 +22,7 @@ mod prolongation;
 mod quality;
 mod stuffing;
 mod subdivide;
-mod surface;
+mod surface_query;
 #[cfg(test)]
 mod testing;
 mod tet_mesh;
@@ -42,7 +42,7 @@ pub use orient::oriented_triangles;
 pub use prolongation::Prolongation;
 pub use quality::TetQuality;
 pub use subdivide::{Scheme, Subdivision, subdivide, subdivide_times};
-pub use surface::{ClosestPoint, Surface};
+pub use surface_query::{ClosestPoint, SurfaceQuery};
 pub use tet_mesh::{TET_EDGES, TET_FACES, TetMesh};
 pub use tet_meshing::{Filled, TetMeshing, TetSize};
 pub use topology::{Edge, Hinge, Topology};

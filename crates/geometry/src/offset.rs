@@ -11,10 +11,10 @@
 //! sign does not jump.
 
 use crate::tree::Tree;
-use crate::{Bounds, Surface, Vec3, triangle_distance_squared};
+use crate::{Bounds, SurfaceQuery, Vec3, triangle_distance_squared};
 
 pub(crate) struct Offset<'a> {
-    surface: &'a Surface,
+    surface: &'a SurfaceQuery,
     /// Corners of each site: a triangle's, or three times a point.
     sites: Vec<[Vec3; 3]>,
     offsets: Vec<f64>,
@@ -26,7 +26,7 @@ pub(crate) struct Offset<'a> {
 
 impl<'a> Offset<'a> {
     /// Triangles of `surface` with their offsets, and points with theirs.
-    pub(crate) fn new(surface: &'a Surface, triangle_offsets: &[f64], points: &[(Vec3, f64)]) -> Self {
+    pub(crate) fn new(surface: &'a SurfaceQuery, triangle_offsets: &[f64], points: &[(Vec3, f64)]) -> Self {
         let mut sites: Vec<[Vec3; 3]> =
             (0..surface.triangles().len()).map(|t| surface.corners(t as u32)).collect();
         sites.extend(points.iter().map(|&(p, _)| [p; 3]));
@@ -77,7 +77,7 @@ mod tests {
     #[test]
     fn a_ball_grows_by_the_offset_and_a_point_by_its_own() {
         let (points, triangles) = sphere(24);
-        let surface = Surface::new(points, triangles).unwrap();
+        let surface = SurfaceQuery::new(points, triangles).unwrap();
         let offsets = vec![0.1; surface.triangles().len()];
         let field = Offset::new(&surface, &offsets, &[(Vec3::X, 0.5)]);
         assert_eq!(field.largest(), 0.5);

@@ -3,7 +3,7 @@
 //! The winding number needs normals that mostly agree. Files have faces turned at random, faces twice, whole parts inside
 //! out, and points split along seams; this undoes what can be undone, and never adds or moves a point.
 
-use crate::{Surface, Topology, Vec3, triangle_area};
+use crate::{SurfaceQuery, Topology, Vec3, triangle_area};
 
 /// The triangles without duplicates and without those that have fewer than three different corners, turned so that
 /// neighbours agree and closed parts have their normals outwards.
@@ -121,7 +121,7 @@ fn turn_outwards(points: &[Vec3], triangles: &mut [[u32; 3]], patches: &[u32]) {
     if negative.is_empty() {
         return;
     }
-    let Ok(surface) = Surface::new(points.to_vec(), triangles.to_vec()) else { return };
+    let Ok(surface) = SurfaceQuery::new(points.to_vec(), triangles.to_vec()) else { return };
     // just behind a triangle of an inside-out patch is outside of the patch: what winds around there are the others
     let others = |t: &u32| {
         let [a, b, c] = corners(&triangles[*t as usize]);

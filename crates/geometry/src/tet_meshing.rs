@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use crate::octree::{BackgroundTet, Fate, MOST_CELLS, Octree, Place};
 use crate::offset::Offset;
 use crate::stuffing::{Background, stuff};
-use crate::{Embedding, Error, Surface, TetMesh, Vec3, oriented_triangles, triangle_area};
+use crate::{Embedding, Error, SurfaceQuery, TetMesh, Vec3, oriented_triangles, triangle_area};
 
 /// How fine the tets are.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -75,7 +75,7 @@ impl TetMeshing {
     /// The same input gives the same tets, whatever the number of threads.
     pub fn fill(&self, points: &[Vec3], triangles: &[[u32; 3]]) -> Result<Filled, Error> {
         // checks indices and coordinates before anything looks them up
-        let given = Surface::new(points.to_vec(), triangles.to_vec())?;
+        let given = SurfaceQuery::new(points.to_vec(), triangles.to_vec())?;
         let oriented = oriented_triangles(points, triangles);
         // nothing but degenerate triangles is a wire: distance is all there is
         let surface =
@@ -120,16 +120,16 @@ impl TetMeshing {
         points: &[Vec3],
         triangles: &[[u32; 3]],
         mut oriented: Vec<[u32; 3]>,
-    ) -> Result<Surface, Error> {
+    ) -> Result<SurfaceQuery, Error> {
         let mut held = vec![false; points.len()];
         oriented.iter().flatten().for_each(|&v| held[v as usize] = true);
         oriented.extend(triangles.iter().filter(|t| t.iter().any(|&v| !held[v as usize])));
-        Surface::new(points.to_vec(), oriented)
+        SurfaceQuery::new(points.to_vec(), oriented)
     }
 }
 
 struct Filler<'a> {
-    surface: &'a Surface,
+    surface: &'a SurfaceQuery,
     offset: f64,
     graded: bool,
     size: f64,

@@ -1,265 +1,272 @@
-//! Multifrontal factorisation K = L J Lᵀ, J = ±1 on the diagonal.
-//!
-//! K is the matrix of the unknown points with the constraint rows beside it, [A Cᵀ; C −E]. With each row eliminated
-//! after a good part of its support, a point's pivot is positive and a row's is negative, so the signs J are known
-//! beforehand and no pivot is ever looked for. A front's points come first, its rows behind them.
-//!
-//! Each front gathers its blocks of K and its children's updates, eliminates its columns and leaves the update
-//! F₂₂ − L₂₁ J L₂₁ᵀ to its parent. Subtrees are independent and run side by side. Updates live on two stacks: a
-//! front's on one, its children's on the other, so that none is ever moved or allocated.
+//! A factorisation of the whole saddle-point matrix, made ready for one pattern and refilled as matrices come.
 
-use faer::{MatMut, MatRef};
+mod dense;
+mod elimination;
+mod numeric;
+mod scalar;
+mod symbolic;
+mod triangular;
+
 use geometry::{Mat3, Vec3};
 
-use crate::dense;
-use crate::scalar::Scalar;
-use crate::symbolic::{Front, Symbolic};
-use crate::triangle::Triangle;
+use crate::ordering;
+use crate::ordering::Graph;
+use numeric::Factor;
+use scalar::Scalar;
 
-/// Numeric storage for one plan.
-pub(crate) struct Factor<T> {
-    values: Vec<T>,
-    stacks: [Vec<T>; 2],
-    /// Permuted vector and the vectors that fronts exchange during a triangular solve.
-    vector: Vec<T>,
-    exchanged: Vec<T>,
+use crate::{ConstraintRows, Error, Matrix, Pattern};
+
+pub(crate) use symbolic::Symbolic;
+
+/// An order whose factorisation takes this many times the usual operations is no longer a good one.
+const WORN_ORDER: f64 = 1.5;
+
+/// Plan and storage of a factorisation.
+pub(crate) struct Direct {
+    plan: Symbolic,
+    /// How rows took part in finding the order of elimination.
+    rows: ordering::RowOrdering,
+    stored: Option<Stored>,
+    /// Point of each unknown node.
+    unknown: Vec<u32>,
+    /// Right-hand side and solution by nodes.
+    nodes: Vec<Vec3>,
 }
 
-impl<T: Scalar> Factor<T> {
-    /// Storage for the plan; the stacks come with the first factorisation. None if the memory cannot be had.
-    pub(crate) fn new(plan: &Symbolic) -> Option<Self> {
-        Some(Self {
-            values: zeros(plan.values)?,
-            stacks: [zeros(plan.stacks[0])?, zeros(plan.stacks[1])?],
-            vector: zeros(3 * plan.order.len())?,
-            exchanged: zeros(plan.exchanged)?,
-        })
+/// Where an order of elimination comes from.
+enum Order<'a> {
+    /// Points as they are numbered, alone (no block couples them), then rows.
+    Natural,
+    /// The best that can be found.
+    Thorough,
+    /// One that is found quickly.
+    Quick(ordering::RowOrdering),
+    /// One from before.
+    Kept(&'a [u32], ordering::RowOrdering),
+}
+
+/// A factor in one precision or the other.
+enum Stored {
+    Single(Factor<f32>),
+    Double(Factor<f64>),
+}
+
+/// Precision of a factor. Solutions have that of what they are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Precision {
+    Single,
+    Double,
+}
+
+impl Direct {
+    /// Plans for the whole matrix, or, if not `whole`, for its diagonal blocks with the rows.
+    pub(crate) fn new(pattern: &Pattern, known: &[bool], rows: &ConstraintRows, whole: bool) -> Self {
+        let from = if whole { Order::Thorough } else { Order::Natural };
+        Self::with_order(pattern, known, rows, from)
     }
 
-    /// Bytes that [`Factor::new`] asks for.
-    pub(crate) fn bytes(plan: &Symbolic) -> usize {
-        size_of::<T>()
-            * (plan.values + plan.stacks[0] + plan.stacks[1] + 3 * plan.order.len() + plan.exchanged)
+    /// Plans for a pattern with more blocks than this one's, over the same points, known values and rows.
+    ///
+    /// The order of elimination stays: finding one is most of the work, and a few couplings more do not make it a bad one.
+    /// Where they do (layers that only contact holds together), a new order is looked for, quickly, as it will not serve
+    /// for long, and the better one taken.
+    pub(crate) fn extended(
+        &self,
+        pattern: &Pattern,
+        known: &[bool],
+        rows: &ConstraintRows,
+        usual_flops: f64,
+    ) -> Self {
+        let kept = Self::with_order(pattern, known, rows, Order::Kept(&self.plan.order, self.rows));
+        if kept.plan.flops <= WORN_ORDER * usual_flops {
+            return kept;
+        }
+        let fresh = Self::with_order(pattern, known, rows, Order::Quick(self.rows));
+        if fresh.plan.flops < kept.plan.flops { fresh } else { kept }
     }
 
-    /// Factorises the matrix whose blocks `block` gives by source. On failure gives the node whose pivot has the
-    /// wrong sign.
+    fn with_order(pattern: &Pattern, known: &[bool], rows: &ConstraintRows, order: Order<'_>) -> Self {
+        let whole = !matches!(order, Order::Natural);
+        let count = pattern.count();
+        let unknown: Vec<u32> = (0..count as u32).filter(|&i| !known[i as usize]).collect();
+        let mut place = vec![u32::MAX; count];
+        for (k, &i) in unknown.iter().enumerate() {
+            place[i as usize] = k as u32;
+        }
+        let points = if whole {
+            Graph::of_points(pattern, &unknown, &place)
+        } else {
+            Graph::without_edges(unknown.len())
+        };
+        let supports: Vec<Vec<u32>> = (0..rows.len())
+            .map(|r| rows.row(r).map(|(i, _)| place[i as usize]).filter(|&k| k != u32::MAX).collect())
+            .collect();
+
+        // sources: first the matrix's slots, then the rows' weights, then their compliances
+        let mut blocks = Vec::new();
+        for (k, &i) in unknown.iter().enumerate() {
+            for (slot, row) in pattern.column(i as usize) {
+                let row = place[row as usize];
+                if row != u32::MAX && (whole || row == k as u32) {
+                    blocks.push((row, k as u32, slot as u32));
+                }
+            }
+        }
+        let mut source = pattern.block_count() as u32;
+        for r in 0..rows.len() {
+            let node = (unknown.len() + r) as u32;
+            for (i, _) in rows.row(r) {
+                if place[i as usize] != u32::MAX {
+                    blocks.push((node, place[i as usize], source));
+                }
+                source += 1;
+            }
+        }
+        for r in 0..rows.len() {
+            let node = (unknown.len() + r) as u32;
+            blocks.push((node, node, source + r as u32));
+        }
+        let graph = points.with_rows(&supports);
+        let plan_for = |order: &[u32]| Symbolic::new(&graph, unknown.len(), order, &blocks);
+        let found = |way: ordering::RowOrdering, tries: u32| {
+            let squares: Vec<Vec<(u32, f64)>> = (0..rows.len())
+                .map(|r| rows.row(r).map(|(i, w)| (place[i as usize], w * w)))
+                .map(|row| row.filter(|&(k, _)| k != u32::MAX).collect())
+                .collect();
+            (plan_for(&ordering::order(&points, &squares, way, tries)), way)
+        };
+        let (plan, rows) = match order {
+            Order::Natural => {
+                (plan_for(&(0..graph.count() as u32).collect::<Vec<_>>()), ordering::RowOrdering::Excluded)
+            }
+            Order::Kept(order, way) => (plan_for(order), way),
+            Order::Quick(way) => found(way, ordering::QUICK_TRIES),
+            Order::Thorough => {
+                let aside = found(ordering::RowOrdering::Excluded, ordering::THOROUGH_TRIES);
+                let among = (!rows.is_empty())
+                    .then(|| found(ordering::RowOrdering::Included, ordering::THOROUGH_TRIES));
+                among.filter(|among| among.0.flops < aside.0.flops).unwrap_or(aside)
+            }
+        };
+        let nodes = vec![Vec3::ZERO; graph.count()];
+        Self { plan, rows, stored: None, unknown, nodes }
+    }
+
+    pub(crate) fn symbolic(&self) -> &Symbolic {
+        &self.plan
+    }
+
+    /// Precision of the last factor; single before there is one.
+    pub(crate) fn precision(&self) -> Precision {
+        match self.stored {
+            Some(Stored::Double(_)) => Precision::Double,
+            _ => Precision::Single,
+        }
+    }
+
+    /// Bytes of the factor and its workspace.
+    pub(crate) fn bytes(&self) -> usize {
+        match self.precision() {
+            Precision::Single => Factor::<f32>::bytes(&self.plan),
+            Precision::Double => Factor::<f64>::bytes(&self.plan),
+        }
+    }
+
+    /// Factorises. Storage is allocated when first needed.
     pub(crate) fn factorize(
         &mut self,
-        plan: &Symbolic,
-        block: impl Fn(u32) -> Mat3 + Sync,
-    ) -> Result<(), u32> {
-        let task = Task { plan, block: &block };
-        let [own, other] = &mut self.stacks;
-        let root = plan.fronts.len() - 1;
-        let values = &mut self.values[..];
-        // entering the pool once makes every join below cheap
-        let result = if plan.fronts[root].subtree_flops > 1e6 {
-            rayon::scope(|_| task.factorize(root, values, own, other))
+        matrix: &Matrix,
+        rows: &ConstraintRows,
+        precision: Precision,
+    ) -> Result<(), Error> {
+        let Self { plan, stored, unknown, .. } = self;
+        match (precision, &mut *stored) {
+            (Precision::Single, Some(Stored::Single(_))) | (Precision::Double, Some(Stored::Double(_))) => {}
+            (Precision::Single, _) => {
+                *stored = None;
+                *stored = Some(Stored::Single(Factor::new(plan).ok_or_else(|| no_memory::<f32>(plan))?));
+            }
+            (Precision::Double, _) => {
+                *stored = None;
+                *stored = Some(Stored::Double(Factor::new(plan).ok_or_else(|| no_memory::<f64>(plan))?));
+            }
+        }
+        match stored {
+            Some(Stored::Single(factor)) => factorize(factor, plan, unknown, matrix, rows),
+            Some(Stored::Double(factor)) => factorize(factor, plan, unknown, matrix, rows),
+            None => Ok(()),
+        }
+    }
+
+    /// Replaces a vector (one entry per point, then per row) by the factor's solution, zero at known points.
+    pub(crate) fn solve(&mut self, x: &mut [Vec3]) {
+        let count = x.len() + self.unknown.len() - self.nodes.len();
+        let (points, rows) = self.nodes.split_at_mut(self.unknown.len());
+        for (node, &i) in points.iter_mut().zip(&self.unknown) {
+            *node = x[i as usize];
+        }
+        rows.copy_from_slice(&x[count..]);
+        match &mut self.stored {
+            Some(Stored::Single(factor)) => factor.solve(&self.plan, &mut self.nodes),
+            Some(Stored::Double(factor)) => factor.solve(&self.plan, &mut self.nodes),
+            None => {}
+        }
+        x[..count].fill(Vec3::ZERO);
+        let (points, rows) = self.nodes.split_at(self.unknown.len());
+        for (&node, &i) in points.iter().zip(&self.unknown) {
+            x[i as usize] = node;
+        }
+        x[count..].copy_from_slice(rows);
+    }
+}
+
+/// Fills a factor, and looks at its pivots.
+fn factorize<T: Scalar>(
+    factor: &mut Factor<T>,
+    plan: &Symbolic,
+    unknown: &[u32],
+    matrix: &Matrix,
+    rows: &ConstraintRows,
+) -> Result<(), Error> {
+    let (values, weights) = (matrix.values(), rows.weights());
+    let block = |source: u32| {
+        let source = source as usize;
+        if let Some(block) = values.get(source) {
+            *block
+        } else if let Some(&weight) = weights.get(source - values.len()) {
+            Mat3::from_diagonal(Vec3::splat(weight))
         } else {
-            task.factorize(root, values, own, other)
+            let compliance = rows.compliance()[source - values.len() - weights.len()];
+            Mat3::from_diagonal(Vec3::splat(-compliance))
+        }
+    };
+    let error = |node: u32| match unknown.get(node as usize) {
+        Some(&point) => Error::NotPositiveDefinite { point: point as usize },
+        None => Error::SingularRow { row: node as usize - unknown.len() },
+    };
+    factor.factorize(plan, block).map_err(error)?;
+    for (node, pivot) in factor.pivots(plan) {
+        let smallest = match unknown.get(node as usize) {
+            Some(&point) => T::SMALLEST_PIVOT * largest(matrix.diagonal(point as usize)),
+            None => {
+                let row = node as usize - unknown.len();
+                let alone = |(i, w): (u32, f64)| w * w / largest(matrix.diagonal(i as usize));
+                let hard: f64 = rows.row(row).map(alone).filter(|v| v.is_finite()).sum();
+                T::SMALLEST_ROW_PIVOT * (hard + rows.compliance()[row])
+            }
         };
-        result.map_err(|position| plan.order[position])
-    }
-
-    /// Diagonal of L as (node, smallest of its three pivots).
-    pub(crate) fn pivots<'a>(&'a self, plan: &'a Symbolic) -> impl Iterator<Item = (u32, f64)> + 'a {
-        plan.fronts.iter().flat_map(move |front| {
-            let stride = 3 * (front.columns + front.rows);
-            (0..front.columns).map(move |column| {
-                let pivot =
-                    |k: usize| self.values[front.values + (3 * column + k) * (stride + 1)].to_double();
-                (plan.order[front.first + column], pivot(0).min(pivot(1)).min(pivot(2)))
-            })
-        })
-    }
-
-    /// Replaces the right-hand side, one entry per node, by the solution.
-    pub(crate) fn solve(&mut self, plan: &Symbolic, x: &mut [Vec3]) {
-        // to a size that any precision can hold
-        let size = x.iter().map(|v| v.abs().max_element()).fold(0.0, f64::max);
-        if !(size > 0.0 && size.is_finite()) {
-            return;
-        }
-        for (&node, v) in plan.order.iter().zip(self.vector.chunks_exact_mut(3)) {
-            v.copy_from_slice(&(x[node as usize] / size).to_array().map(T::of));
-        }
-        let triangle = Triangle { plan, values: &self.values };
-        let (vector, exchanged) = (&mut self.vector[..], &mut self.exchanged[..]);
-        if plan.fronts.last().is_some_and(|root| root.parallel) {
-            rayon::scope(|_| triangle.solve(vector, exchanged));
-        } else {
-            triangle.solve(vector, exchanged);
-        }
-        for (&node, v) in plan.order.iter().zip(self.vector.chunks_exact(3)) {
-            x[node as usize] = size * Vec3::new(v[0].to_double(), v[1].to_double(), v[2].to_double());
+        if pivot * pivot <= smallest || pivot.is_nan() {
+            return Err(error(node));
         }
     }
+    Ok(())
 }
 
-/// A vector of zeros, or none if the memory cannot be had.
-fn zeros<T: Scalar>(length: usize) -> Option<Vec<T>> {
-    let mut vector = Vec::new();
-    vector.try_reserve_exact(length).ok()?;
-    vector.resize(length, T::ZERO);
-    Some(vector)
+fn no_memory<T: Scalar>(plan: &Symbolic) -> Error {
+    Error::OutOfMemory { bytes: Factor::<T>::bytes(plan) }
 }
 
-/// One factorisation under way.
-struct Task<'a, F> {
-    plan: &'a Symbolic,
-    block: &'a F,
-}
-
-impl<F: Fn(u32) -> Mat3 + Sync> Task<'_, F> {
-    /// Factorises the subtree of front `s`. `values` are the subtree's panels. The update is left at the beginning of
-    /// `own`; children leave theirs on `other`. On failure gives the position of the column.
-    fn factorize<T: Scalar>(
-        &self,
-        s: usize,
-        values: &mut [T],
-        own: &mut [T],
-        other: &mut [T],
-    ) -> Result<(), usize> {
-        let front = &self.plan.fronts[s];
-        let children = &self.plan.children[front.children.clone()];
-        let (below, panel) = values.split_at_mut(front.values - front.subtree_values);
-        self.factorize_children(children, front.parallel, below, other, own)?;
-        if front.columns == 0 {
-            return Ok(());
-        }
-
-        panel.fill(T::ZERO);
-        self.gather(front, panel);
-        let updates = |child: &Front| child.offset_own..child.offset_own + child.update();
-        for &c in children {
-            let child = &self.plan.fronts[c as usize];
-            self.add_update::<T, true>(child, &other[updates(child)], front, panel);
-        }
-        let (height, width) = (3 * (front.columns + front.rows), 3 * front.columns);
-        let positive = 3 * (front.columns - front.negative);
-        dense::eliminate(panel, height, positive).map_err(|column| front.first + column / 3)?;
-        if front.rows > 0 {
-            let update = &mut own[..front.update()];
-            let below = height - width;
-            dense::update(
-                MatMut::from_column_major_slice_mut(&mut *update, below, below),
-                MatRef::from_column_major_slice(panel, height, width).subrows(width, below),
-                positive,
-            );
-            for &c in children {
-                let child = &self.plan.fronts[c as usize];
-                self.add_update::<T, false>(child, &other[updates(child)], front, update);
-            }
-        }
-        Ok(())
-    }
-
-    /// Factorises some siblings. Their updates go to `own`, which is their parent's other stack.
-    fn factorize_children<T: Scalar>(
-        &self,
-        children: &[u32],
-        parallel: bool,
-        values: &mut [T],
-        own: &mut [T],
-        other: &mut [T],
-    ) -> Result<(), usize> {
-        let fronts = &self.plan.fronts;
-        let Some((&head, tail)) = children.split_first() else { return Ok(()) };
-        let first = &fronts[head as usize];
-        if !parallel {
-            for &c in children {
-                let child = &fronts[c as usize];
-                let start = child.subtree_values - first.subtree_values;
-                let end = child.values + child.panel() - first.subtree_values;
-                self.factorize(c as usize, &mut values[start..end], &mut own[child.offset_own..], other)?;
-            }
-            return Ok(());
-        }
-        // side by side every child has its own part of both stacks
-        if tail.is_empty() {
-            return self.factorize(head as usize, values, own, other);
-        }
-        let (left, right) = children.split_at(halve(children, fronts));
-        let middle = &fronts[right[0] as usize];
-        let (values_left, values_right) = values.split_at_mut(middle.subtree_values - first.subtree_values);
-        let (own_left, own_right) = own.split_at_mut(middle.offset_own - first.offset_own);
-        let (other_left, other_right) = other.split_at_mut(middle.offset_other - first.offset_other);
-        let (left, right) = rayon::join(
-            || self.factorize_children(left, true, values_left, own_left, other_left),
-            || self.factorize_children(right, true, values_right, own_right, other_right),
-        );
-        left.and(right)
-    }
-
-    /// Adds the matrix's blocks into the panel.
-    fn gather<T: Scalar>(&self, front: &Front, panel: &mut [T]) {
-        let stride = 3 * (front.columns + front.rows);
-        for entry in &self.plan.entries[front.entries.clone()] {
-            let mut block = (self.block)(entry.source);
-            if entry.transposed {
-                block = block.transpose();
-            }
-            for (k, column) in block.to_cols_array_2d().iter().enumerate() {
-                let start = (3 * entry.column as usize + k) * stride + 3 * entry.row as usize;
-                for (sum, &v) in panel[start..start + 3].iter_mut().zip(column) {
-                    *sum += T::of(v);
-                }
-            }
-        }
-    }
-
-    /// Adds those columns of a child's update that fall into the parent's panel, or into the parent's update.
-    fn add_update<T: Scalar, const PANEL: bool>(
-        &self,
-        child: &Front,
-        update: &[T],
-        parent: &Front,
-        target: &mut [T],
-    ) {
-        let runs = &self.plan.runs[child.runs.clone()];
-        let child_stride = 3 * child.rows;
-        let (stride, shift) =
-            if PANEL { (3 * (parent.columns + parent.rows), 0) } else { (3 * parent.rows, parent.columns) };
-        for (r, run) in runs.iter().enumerate() {
-            let (start, end) = (run.parent as usize, (run.parent + run.length) as usize);
-            let places = if PANEL { start..end.min(parent.columns) } else { start.max(parent.columns)..end };
-            for place in places {
-                let node = run.child as usize + place - start;
-                for k in 0..3 {
-                    let source = &update[(3 * node + k) * child_stride..][..child_stride];
-                    let target = &mut target[(3 * (place - shift) + k) * stride..][..stride];
-                    // from the diagonal down: first the rest of this run, then the runs below
-                    let rest = 3 * (end - place) - k;
-                    let (i, j) = (3 * (place - shift) + k, 3 * node + k);
-                    add(&mut target[i..i + rest], &source[j..j + rest]);
-                    for run in &runs[r + 1..] {
-                        let length = 3 * run.length as usize;
-                        let (i, j) = (3 * (run.parent as usize - shift), 3 * run.child as usize);
-                        add(&mut target[i..i + length], &source[j..j + length]);
-                    }
-                }
-            }
-        }
-    }
-}
-
-fn add<T: Scalar>(target: &mut [T], source: &[T]) {
-    for (sum, &v) in target.iter_mut().zip(source) {
-        *sum += v;
-    }
-}
-
-/// Where to divide siblings into two groups of about equal work.
-pub(crate) fn halve(children: &[u32], fronts: &[Front]) -> usize {
-    let total: f64 = children.iter().map(|&c| fronts[c as usize].subtree_flops).sum();
-    let mut sum = 0.0;
-    for (k, &c) in children.iter().enumerate() {
-        let flops = fronts[c as usize].subtree_flops;
-        if sum + flops / 2.0 > total / 2.0 {
-            return k.clamp(1, children.len() - 1);
-        }
-        sum += flops;
-    }
-    children.len() - 1
+/// Largest diagonal entry of a block.
+fn largest(block: Mat3) -> f64 {
+    block.x_axis.x.max(block.y_axis.y).max(block.z_axis.z)
 }

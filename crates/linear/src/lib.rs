@@ -4,7 +4,7 @@
 //! ```
 //! use std::sync::Arc;
 //! use geometry::{Mat3, Vec3};
-//! use linear::{Matrix, Pattern, Rows, Settings, Solver};
+//! use linear::{Matrix, Pattern, ConstraintRows, Settings, Solver};
 //!
 //! // three points in a chain of springs, the first one held; gravity pulls
 //! let stencils = [[0u32, 1], [1, 2]];
@@ -15,7 +15,7 @@
 //!     matrix.add(j, j, Mat3::IDENTITY);
 //!     matrix.add(i, j, -Mat3::IDENTITY);
 //! }
-//! let rows = Rows::none(3);
+//! let rows = ConstraintRows::none(3);
 //! let mut solver = Solver::new(&pattern, &[true, false, false], &rows, Settings::default())?;
 //! let mut x = [Vec3::ZERO; 3];
 //! solver.solve(&matrix, &[-Vec3::Y; 3], &rows, &[], &mut x, &mut [], 1e-10)?;
@@ -23,31 +23,15 @@
 //! # Ok::<(), linear::Error>(())
 //! ```
 
-mod band;
-mod conjugate;
-mod dense;
-mod direct;
-mod elimination;
+mod constraints;
 mod error;
 mod factor;
-mod graph;
-mod jacobi;
+mod iterative;
 mod matrix;
 mod ordering;
-mod pattern;
-mod policy;
-mod polish;
-mod rows;
-mod scalar;
-mod separator;
 mod solver;
-mod symbolic;
-mod system;
-mod triangle;
 
-pub use band::Band;
+pub use constraints::ConstraintRows;
 pub use error::Error;
-pub use matrix::Matrix;
-pub use pattern::Pattern;
-pub use rows::Rows;
+pub use matrix::{BandMatrix, Matrix, Pattern};
 pub use solver::{Info, Method, Settings, Solution, Solver};

@@ -1,11 +1,15 @@
 //! A symmetric matrix of 3×3 blocks over a shared pattern.
 
+mod band;
+mod pattern;
+
 use std::sync::Arc;
 
 use geometry::{Mat3, Vec3};
 use rayon::prelude::*;
 
-use crate::Pattern;
+pub use band::BandMatrix;
+pub use pattern::Pattern;
 
 /// Rows that one task multiplies. Fixed, though no result depends on it: every row is summed by itself.
 const ROWS_PER_TASK: usize = 256;

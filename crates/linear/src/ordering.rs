@@ -8,12 +8,16 @@
 //! burdens; what is left of its support must be near, or it couples what has nothing to do with each other. So a row is
 //! eliminated with the smallest region that, with the separators around it, holds all of its support.
 
+mod graph;
+mod separator;
+
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::sparse::SymbolicSparseColMatRef;
 use faer::sparse::linalg::amd;
 
-use crate::graph::Graph;
-use crate::separator::{LEFT, MIDDLE, RIGHT, separate};
+use separator::{LEFT, MIDDLE, RIGHT, find_separator};
+
+pub(crate) use graph::Graph;
 
 /// Regions up to this many points are ordered by minimum degree.
 const LEAF: usize = 60;
@@ -27,30 +31,30 @@ const WIDE_ROW: f64 = 0.25;
 
 /// How many separators are tried for each that is taken, when an order is to serve for long, and when it is to be found
 /// quickly: a tenth of the time, a few percent more operations.
-pub(crate) const THOROUGH: u32 = 10;
-pub(crate) const QUICK: u32 = 1;
+pub(crate) const THOROUGH_TRIES: u32 = 10;
+pub(crate) const QUICK_TRIES: u32 = 1;
 
 /// What constraint rows rest on: for each, its points and squared weights.
 pub(crate) type Supports = [Vec<(u32, f64)>];
 
 /// How rows take part in finding separators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Rows {
+pub(crate) enum RowOrdering {
     /// Not at all: separators are the smallest for the points.
-    Aside,
+    Excluded,
     /// As nodes beside the points: separators run where few rows cross them.
-    Among,
+    Included,
 }
 
 /// An order of elimination (node at each position) for a graph of points and, behind them, constraint rows.
 ///
 /// `points` is the graph of the points alone; the node of a row is `points.count() + row`.
-pub(crate) fn order(points: &Graph, supports: &Supports, rows: Rows, tries: u32) -> Vec<u32> {
+pub(crate) fn order(points: &Graph, supports: &Supports, rows: RowOrdering, tries: u32) -> Vec<u32> {
     let count = points.count();
     let dissection = Dissection { count, supports, tries };
     let region = match rows {
-        Rows::Aside => dissection.dissect(points, (0..count as u32).collect()),
-        Rows::Among => {
+        RowOrdering::Excluded => dissection.dissect(points, (0..count as u32).collect()),
+        RowOrdering::Included => {
             let near: Vec<Vec<u32>> = supports.iter().map(|s| s.iter().map(|e| e.0).collect()).collect();
             let together = points.with_rows(&near);
             dissection.dissect(&together, (0..together.count() as u32).collect())
@@ -161,9 +165,9 @@ impl Dissection<'_> {
         let (wide, narrow): (Vec<u32>, Vec<u32>) = (0..n as u32).partition(|&v| is_wide(v));
         let mut division = vec![MIDDLE; n];
         let sides = if wide.is_empty() {
-            separate(graph, self.tries)
+            find_separator(graph, self.tries)
         } else {
-            separate(&graph.subgraph(&narrow, &mut local), self.tries)
+            find_separator(&graph.subgraph(&narrow, &mut local), self.tries)
         };
         narrow.iter().zip(sides).for_each(|(&v, side)| division[v as usize] = side);
         for v in narrow.into_iter().filter(|&v| is_row(v)) {
@@ -261,8 +265,8 @@ mod tests {
                 points.into_iter().map(|p| (p, 1.0)).collect::<Vec<_>>()
             };
             let supports: Vec<Vec<(u32, f64)>> = supports.iter().map(weighted).collect();
-            for rows in [Rows::Aside, Rows::Among] {
-                let order = order(&graph, &supports, rows, QUICK);
+            for rows in [RowOrdering::Excluded, RowOrdering::Included] {
+                let order = order(&graph, &supports, rows, QUICK_TRIES);
                 let mut position = vec![usize::MAX; count + supports.len()];
                 for (k, &node) in order.iter().enumerate() {
                     position[node as usize] = k;
@@ -279,7 +283,7 @@ mod tests {
         #[test]
         fn separators_separate((count, stencils) in stencils()) {
             let graph = graph(count, &stencils);
-            let division = separate(&graph, QUICK);
+            let division = find_separator(&graph, QUICK_TRIES);
             prop_assert_eq!(division.len(), count);
             for v in 0..count {
                 for &u in graph.neighbours(v) {
@@ -317,7 +321,7 @@ mod tests {
                 }
             }
         }
-        let division = separate(&graph((n * n * n) as usize, &edges), THOROUGH);
+        let division = find_separator(&graph((n * n * n) as usize, &edges), THOROUGH_TRIES);
         let size = |side: u8| division.iter().filter(|&&s| s == side).count();
         assert!(size(MIDDLE) <= 210, "a plane has 196 points, the separator {}", size(MIDDLE));
         assert!(size(LEFT).min(size(RIGHT)) > 900, "{} and {}", size(LEFT), size(RIGHT));

@@ -1,16 +1,19 @@
 //! One interface over every way to solve a symmetric system with given values and constraint rows.
 
+mod policy;
+mod system;
+
 use std::sync::Arc;
 
 use geometry::Vec3;
 
-use crate::conjugate::{End, Scratch, Stop, conjugate_gradients};
-use crate::direct::{Direct, Precision};
-use crate::jacobi::Jacobi;
-use crate::policy::{Costs, Patience, Wear, rows_are_cheap};
-use crate::polish::Polish;
-use crate::system::{System, norm};
-use crate::{Error, Matrix, Pattern, Rows};
+use crate::constraints::RowRefinement;
+use crate::factor::{Direct, Precision};
+use crate::iterative::{CgWorkspace, Jacobi, StoppingCriterion, Termination, conjugate_gradients};
+use crate::{ConstraintRows, Error, Matrix, Pattern};
+use policy::{Costs, FactorCost, ReuseBackoff, rows_are_cheap};
+
+pub(crate) use system::{System, dot, norm};
 
 /// No residual can be asked for below this: round-off.
 const SMALLEST_TOLERANCE: f64 = 1e-14;
@@ -22,7 +25,7 @@ const ROUNDS: usize = 6;
 const UNLIKELY_ROUND: usize = 4;
 /// Iterations after which their success can be foretold: with the diagonal blocks residuals rise before they fall, with a
 /// factor of a matrix much like this one they do not.
-const FORETELL: (usize, usize) = (4, 1);
+const PREDICT_AFTER: (usize, usize) = (4, 1);
 /// Iterations of [`Method::ConjugateGradients`] before it gives up, at least and per unknown point.
 const CG_ITERATIONS: (usize, usize) = (1000, 10);
 
@@ -83,16 +86,16 @@ pub struct Solver {
     pattern: Arc<Pattern>,
     known: Vec<bool>,
     unknown_count: usize,
-    rows: Rows,
+    rows: ConstraintRows,
     settings: Settings,
     direct: Option<Direct>,
     costs: Option<Costs>,
     jacobi: Jacobi,
-    polish: Polish,
+    refinement: RowRefinement,
     state: State,
     x: Vec<Vec3>,
     right: Vec<Vec3>,
-    scratch: Scratch,
+    scratch: CgWorkspace,
     factorizations: usize,
     solves: usize,
     iterations: usize,
@@ -102,13 +105,13 @@ pub struct Solver {
 #[derive(Default)]
 struct State {
     /// Weights and compliances of the rows in the kept factor, and what it has cost.
-    kept: Option<(Vec<f64>, Vec<f64>, Wear)>,
+    kept: Option<(Vec<f64>, Vec<f64>, FactorCost)>,
     /// A factor in single precision was tried and was not good enough.
     single_failed: bool,
     /// Block-Jacobi iterations were tried and were not worth it.
     jacobi_failed: bool,
     /// Whether it is worth trying an older factor.
-    patience: Patience,
+    backoff: ReuseBackoff,
 }
 
 impl Solver {
@@ -117,21 +120,21 @@ impl Solver {
     pub fn new(
         pattern: &Arc<Pattern>,
         known: &[bool],
-        rows: &Rows,
+        rows: &ConstraintRows,
         settings: Settings,
     ) -> Result<Self, Error> {
         let count = pattern.count();
         expect("known", count, known.len())?;
         expect("rows", count, rows.count())?;
-        if let Some(point) = pattern.stray().or(rows.stray()) {
+        if let Some(point) = pattern.first_out_of_range().or(rows.first_out_of_range()) {
             return Err(Error::NoSuchPoint { point: point as usize, count });
         }
-        if let Some(index) = rows.first_bad() {
+        if let Some(index) = rows.first_not_finite() {
             return Err(Error::NotFinite { what: "rows", index });
         }
         let direct =
             (settings.method != Method::ConjugateGradients).then(|| Direct::new(pattern, known, rows, true));
-        let costs = direct.as_ref().map(|direct| Costs::new(pattern, direct.plan()));
+        let costs = direct.as_ref().map(|direct| Costs::new(pattern, direct.symbolic()));
         let length = count + rows.len();
         Ok(Self {
             pattern: pattern.clone(),
@@ -142,11 +145,11 @@ impl Solver {
             direct,
             costs,
             jacobi: Jacobi::default(),
-            polish: Polish::default(),
+            refinement: RowRefinement::default(),
             state: State::default(),
             x: vec![Vec3::ZERO; length],
             right: vec![Vec3::ZERO; length],
-            scratch: Scratch::new(length),
+            scratch: CgWorkspace::new(length),
             factorizations: 0,
             solves: 0,
             iterations: 0,
@@ -157,16 +160,16 @@ impl Solver {
     /// where the order of elimination can be kept. Counts go on; the kept factor does not.
     pub fn extended(&self, pattern: &Arc<Pattern>) -> Result<Self, Error> {
         expect("pattern", self.pattern.count(), pattern.count())?;
-        if let Some(point) = pattern.stray() {
+        if let Some(point) = pattern.first_out_of_range() {
             return Err(Error::NoSuchPoint { point: point as usize, count: pattern.count() });
         }
         let direct = self.direct.as_ref().map(|direct| {
             // contact in two dimensions of surface: flops grow with what is coupled
             let usual =
-                direct.plan().flops * pattern.block_count() as f64 / self.pattern.block_count() as f64;
+                direct.symbolic().flops * pattern.block_count() as f64 / self.pattern.block_count() as f64;
             direct.extended(pattern, &self.known, &self.rows, usual)
         });
-        let costs = direct.as_ref().map(|direct| Costs::new(pattern, direct.plan()));
+        let costs = direct.as_ref().map(|direct| Costs::new(pattern, direct.symbolic()));
         let length = pattern.count() + self.rows.len();
         Ok(Self {
             pattern: pattern.clone(),
@@ -177,11 +180,11 @@ impl Solver {
             direct,
             costs,
             jacobi: Jacobi::default(),
-            polish: Polish::default(),
+            refinement: RowRefinement::default(),
             state: State::default(),
             x: vec![Vec3::ZERO; length],
             right: vec![Vec3::ZERO; length],
-            scratch: Scratch::new(length),
+            scratch: CgWorkspace::new(length),
             factorizations: self.factorizations,
             solves: self.solves,
             iterations: self.iterations,
@@ -200,7 +203,7 @@ impl Solver {
         &mut self,
         matrix: &Matrix,
         right: &[Vec3],
-        rows: &Rows,
+        rows: &ConstraintRows,
         rows_right: &[Vec3],
         x: &mut [Vec3],
         multipliers: &mut [Vec3],
@@ -217,7 +220,7 @@ impl Solver {
         let result = self.solve_system(system, tolerance.max(SMALLEST_TOLERANCE));
         self.known = known;
         if result.is_err() {
-            self.forget();
+            self.reset();
         }
         let solution = result?;
         x.copy_from_slice(&self.x[..count]);
@@ -231,7 +234,7 @@ impl Solver {
     /// pays; calling it is for those who know that many solves with this matrix or ones like it will come.
     ///
     /// Does nothing under [`Method::ConjugateGradients`].
-    pub fn factorize(&mut self, matrix: &Matrix, rows: &Rows) -> Result<(), Error> {
+    pub fn factorize(&mut self, matrix: &Matrix, rows: &ConstraintRows) -> Result<(), Error> {
         if !self.rows.same_support(rows) {
             return Err(Error::OtherRows);
         }
@@ -245,7 +248,7 @@ impl Solver {
             direct.factorize(matrix, rows, Precision::Double)?;
         }
         self.factorizations += 1;
-        self.state.kept = Some((rows.weights().to_vec(), rows.compliance().to_vec(), Wear::default()));
+        self.state.kept = Some((rows.weights().to_vec(), rows.compliance().to_vec(), FactorCost::default()));
         Ok(())
     }
 
@@ -253,7 +256,12 @@ impl Solver {
     /// rows in `multipliers`) by about the solution, zero at known points. Much cheaper than a solve, and no residual is
     /// looked at: for callers who judge by their own. Hard rows hold to round-off. False, and nothing touched, when no factor
     /// is kept.
-    pub fn correct(&mut self, rows: &Rows, x: &mut [Vec3], multipliers: &mut [Vec3]) -> Result<bool, Error> {
+    pub fn correct(
+        &mut self,
+        rows: &ConstraintRows,
+        x: &mut [Vec3],
+        multipliers: &mut [Vec3],
+    ) -> Result<bool, Error> {
         let count = self.pattern.count();
         if !self.rows.same_support(rows) {
             return Err(Error::OtherRows);
@@ -268,29 +276,29 @@ impl Solver {
         direct.solve(&mut self.x);
         x.copy_from_slice(&self.x[..count]);
         if !rows.is_empty() {
-            for (r, lack) in multipliers.iter_mut().enumerate() {
-                *lack -= rows.row_times(r, x);
+            for (r, residual) in multipliers.iter_mut().enumerate() {
+                *residual -= rows.row_times(r, x);
             }
-            self.polish.apply(rows, &self.known, multipliers, x);
+            self.refinement.apply(rows, &self.known, multipliers, x);
         }
         multipliers.copy_from_slice(&self.x[count..]);
         Ok(true)
     }
 
     /// Tells that the factor at hand fits the next matrix badly, as corrections with it showed: it will not be tried there.
-    pub fn distrust(&mut self) {
-        self.state.patience.learn(false);
+    pub fn reject_factor(&mut self) {
+        self.state.backoff.record(false);
     }
 
     /// Drops the kept factor and every decision, so that what follows depends on nothing before: needed for a resumed
     /// run to equal an uninterrupted one bit for bit.
-    pub fn forget(&mut self) {
+    pub fn reset(&mut self) {
         self.state = State::default();
     }
 
     /// What the solver is and has done so far.
     pub fn info(&self) -> Info {
-        let plan = self.direct.as_ref().map(Direct::plan);
+        let plan = self.direct.as_ref().map(Direct::symbolic);
         let kind = if self.rows.is_empty() { "LLᵀ" } else { "LDLᵀ of the saddle-point matrix" };
         let single = self.direct.as_ref().is_some_and(|direct| direct.precision() == Precision::Single);
         let digits = if single { " in single precision, corrected in double" } else { "" };
@@ -320,7 +328,7 @@ impl Solver {
         &self,
         matrix: &Matrix,
         right: &[Vec3],
-        rows: &Rows,
+        rows: &ConstraintRows,
         rows_right: &[Vec3],
         x: &[Vec3],
         multipliers: &[Vec3],
@@ -341,7 +349,7 @@ impl Solver {
             None => Ok(()),
         };
         not_finite("matrix", matrix.values().iter().position(|block| !block.is_finite()))?;
-        not_finite("rows", rows.first_bad())?;
+        not_finite("rows", rows.first_not_finite())?;
         not_finite("right", right.iter().position(|v| !v.is_finite()))?;
         not_finite("rows_right", rows_right.iter().position(|v| !v.is_finite()))?;
         not_finite("x", x.iter().position(|v| !v.is_finite()))
@@ -358,17 +366,17 @@ impl Solver {
         let mut iterations = 0;
         if self.settings.method == Method::Auto {
             let rows = system.rows;
-            let usable = |kept: &(Vec<f64>, Vec<f64>, Wear)| {
-                kept.0 == rows.weights() && kept.1 == rows.compliance() && !kept.2.is_worn(&costs)
+            let usable = |kept: &(Vec<f64>, Vec<f64>, FactorCost)| {
+                kept.0 == rows.weights() && kept.1 == rows.compliance() && !kept.2.is_worth_replacing(&costs)
             };
             if self.state.kept.as_ref().is_some_and(usable) {
-                if self.state.patience.allows() {
+                if self.state.backoff.allows() {
                     let budget = costs.factor_budget();
                     let found = self.iterate(system, size, tolerance, budget, false, &mut iterations)?;
-                    self.state.patience.learn(found.is_some());
+                    self.state.backoff.record(found.is_some());
                     if let Some(solution) = found {
-                        if let Some((_, _, wear)) = &mut self.state.kept {
-                            wear.add(iterations, &costs);
+                        if let Some((_, _, cost)) = &mut self.state.kept {
+                            cost.add(iterations, &costs);
                         }
                         return Ok(solution);
                     }
@@ -403,8 +411,8 @@ impl Solver {
         }
         iterations += refinements;
         let Some(solution) = solution else { return Err(self.not_converged(system, size, iterations)) };
-        if let Some((_, _, wear)) = &mut self.state.kept {
-            wear.add(refinements, &costs);
+        if let Some((_, _, cost)) = &mut self.state.kept {
+            cost.add(refinements, &costs);
         }
         Ok(Solution { factorized: true, iterations, ..solution })
     }
@@ -450,17 +458,17 @@ impl Solver {
         for round in 0..ROUNDS {
             // corrections leave the rows short by the factor's precision
             let polished =
-                round > 0 && self.polish.rows(system, &self.right, &mut self.x, &mut self.scratch.r);
+                round > 0 && self.refinement.rows(system, &self.right, &mut self.x, &mut self.scratch.r);
             system.residual(&self.right, &self.x, &mut self.scratch.r);
-            let hard_rows_hold = system.hard_rows_hold(&self.right, &self.x, &self.scratch.r);
-            let yielding_rows_hold =
-                system.yielding_rows_hold(&self.right, &self.x, &self.scratch.r, tolerance);
+            let hard_rows_satisfied = system.hard_rows_satisfied(&self.right, &self.x, &self.scratch.r);
+            let compliant_rows_satisfied =
+                system.compliant_rows_satisfied(&self.right, &self.x, &self.scratch.r, tolerance);
             let mut size = size.max(system.transposed_size(&self.x[count..], &mut self.scratch.z));
             let residual = norm(&self.scratch.r[..count]);
             let relative = if residual == 0.0 { 0.0 } else { residual / size };
-            let done = relative <= tolerance && yielding_rows_hold;
+            let done = relative <= tolerance && compliant_rows_satisfied;
             // rows that some corrections could not bring closer hold as well as round-off lets them
-            if done && (hard_rows_hold || polished) || relative <= tolerance && round >= UNLIKELY_ROUND {
+            if done && (hard_rows_satisfied || polished) || relative <= tolerance && round >= UNLIKELY_ROUND {
                 return Ok(Some(Solution {
                     factorized: false,
                     iterations: *iterations,
@@ -470,36 +478,36 @@ impl Solver {
             if given_up || *iterations >= budget {
                 break;
             }
-            if !(hard_rows_hold && yielding_rows_hold) {
+            if !(hard_rows_satisfied && compliant_rows_satisfied) {
                 // to a point where the rows hold; the iteration keeps them
                 precondition(&mut self.scratch.r);
                 self.x.iter_mut().zip(&self.scratch.r).for_each(|(x, &z)| *x += z);
                 *iterations += 1;
                 // what they still lack would come back with every later correction
-                self.polish.rows(system, &self.right, &mut self.x, &mut self.scratch.r);
+                self.refinement.rows(system, &self.right, &mut self.x, &mut self.scratch.r);
                 system.residual(&self.right, &self.x, &mut self.scratch.r);
                 size = size.max(system.transposed_size(&self.x[count..], &mut self.scratch.z));
             }
-            let stop = Stop {
+            let stop = StoppingCriterion {
                 // a little below, so that the true residual agrees
                 target: 0.9 * tolerance * size,
                 budget: budget.saturating_sub(*iterations),
-                foretell: (self.settings.method == Method::Auto).then_some(if by_jacobi {
-                    FORETELL.0
+                predict_after: (self.settings.method == Method::Auto).then_some(if by_jacobi {
+                    PREDICT_AFTER.0
                 } else {
-                    FORETELL.1
+                    PREDICT_AFTER.1
                 }),
             };
             let (spent, end) =
                 conjugate_gradients(system, &mut self.x, &mut self.scratch, stop, &mut precondition);
             *iterations += spent;
             match end {
-                End::Broken { point } if self.settings.method == Method::ConjugateGradients => {
+                Termination::Broken { point } if self.settings.method == Method::ConjugateGradients => {
                     return Err(Error::NotPositiveDefinite { point });
                 }
                 // with an exact factor a broken iteration has reached round-off: look at the true residual
-                End::Converged | End::Broken { .. } => {}
-                End::Abandoned => given_up = true,
+                Termination::Converged | Termination::Broken { .. } => {}
+                Termination::Abandoned => given_up = true,
             }
         }
         Ok(None)
@@ -509,7 +517,7 @@ impl Solver {
     fn jacobi_pays(&mut self, system: System<'_>) -> bool {
         let Some(direct) = self.direct.as_ref().filter(|_| !system.rows.is_empty()) else { return true };
         let beside = self.jacobi.with_rows(&self.pattern, system);
-        rows_are_cheap(beside.plan(), direct.plan())
+        rows_are_cheap(beside.symbolic(), direct.symbolic())
     }
 
     fn jacobi_prepared(&mut self, system: System<'_>) -> Result<(), Error> {
@@ -520,7 +528,7 @@ impl Solver {
     fn right_size(&mut self, system: System<'_>) -> f64 {
         let count = system.count();
         let given = |(i, x): (usize, &Vec3)| if system.known[i] { *x } else { Vec3::ZERO };
-        let Scratch { r, z, .. } = &mut self.scratch;
+        let CgWorkspace { r, z, .. } = &mut self.scratch;
         z.fill(Vec3::ZERO);
         z.iter_mut().zip(self.x[..count].iter().enumerate().map(given)).for_each(|(z, x)| *z = x);
         system.residual(&self.right, z, r);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use faer::prelude::*;
 use geometry::{Mat3, Vec3};
-use linear::{Error, Matrix, Method, Pattern, Rows, Settings, Solver};
+use linear::{ConstraintRows, Error, Matrix, Method, Pattern, Settings, Solver};
 
 /// A small deterministic generator of numbers in −1..1.
 struct Random(u64);
@@ -72,7 +72,7 @@ struct Case {
     pattern: Arc<Pattern>,
     matrix: Matrix,
     known: Vec<bool>,
-    rows: Rows,
+    rows: ConstraintRows,
     right: Vec<Vec3>,
     rows_right: Vec<Vec3>,
     x: Vec<Vec3>,
@@ -94,7 +94,7 @@ fn case(size: (usize, usize, usize), row_count: usize, some_known: bool, complia
                 .collect()
         })
         .collect();
-    let mut rows = Rows::new(count, supports);
+    let mut rows = ConstraintRows::new(count, supports);
     for (r, value) in rows.compliance_mut().iter_mut().enumerate() {
         *value = if r % 2 == 0 { compliance } else { 0.0 };
     }
@@ -263,7 +263,7 @@ fn after_forget_nothing_remains_of_earlier_matrices() {
     let mut used = fresh();
     solve(&mut used, &other);
     solve(&mut used, &case.matrix);
-    used.forget();
+    used.reset();
     assert_eq!(solve(&mut used, &case.matrix), solve(&mut fresh(), &case.matrix));
 }
 
@@ -302,7 +302,7 @@ fn a_kept_factor_serves_until_the_matrix_has_moved_away() {
 fn what_single_precision_cannot_factorise_is_factorised_in_double() {
     let (count, stencils) = grid(8, 8, 1);
     let pattern = Arc::new(Pattern::from_stencils(count, stencils.iter().map(|s| s.as_slice())));
-    let rows = Rows::none(count);
+    let rows = ConstraintRows::none(count);
     let solved = |mass: f64| {
         // pairs that know each other's distance alone: each moves as one against its mass, which single precision loses
         let mut matrix = Matrix::new(pattern.clone());
@@ -330,8 +330,8 @@ fn what_single_precision_cannot_factorise_is_factorised_in_double() {
 fn bad_systems_are_named() {
     let case = case((5, 5, 2), 3, false, 0.0, 21);
     let count = case.pattern.count();
-    let none = Rows::none(count);
-    let solve = |matrix: &Matrix, known: &[bool], rows: &Rows, method| -> Result<(), Error> {
+    let none = ConstraintRows::none(count);
+    let solve = |matrix: &Matrix, known: &[bool], rows: &ConstraintRows, method| -> Result<(), Error> {
         let mut solver = Solver::new(&case.pattern, known, rows, settings(method))?;
         let (mut x, mut multipliers) = (vec![Vec3::ZERO; count], vec![Vec3::ZERO; rows.len()]);
         let rows_right = vec![Vec3::ZERO; rows.len()];
@@ -348,9 +348,9 @@ fn bad_systems_are_named() {
         // a row over known points alone, and the same row twice
         let mut known = vec![false; count];
         known[4] = true;
-        let rows = Rows::new(count, [vec![(1, 1.0)], vec![(4, 1.0)]]);
+        let rows = ConstraintRows::new(count, [vec![(1, 1.0)], vec![(4, 1.0)]]);
         assert_eq!(solve(&case.matrix, &known, &rows, method).unwrap_err(), Error::SingularRow { row: 1 });
-        let twice = Rows::new(count, [vec![(1, 0.3), (9, 0.7)], vec![(1, 0.6), (9, 1.4)]]);
+        let twice = ConstraintRows::new(count, [vec![(1, 0.3), (9, 0.7)], vec![(1, 0.6), (9, 1.4)]]);
         let error = solve(&case.matrix, &case.known, &twice, method).unwrap_err();
         assert!(matches!(error, Error::SingularRow { .. }), "{method:?}: {error}");
 
@@ -369,19 +369,19 @@ fn bad_systems_are_named() {
         chain.add(j, j, Mat3::IDENTITY);
         chain.add(i, j, -Mat3::IDENTITY);
     }
-    let none = Rows::none(3);
+    let none = ConstraintRows::none(3);
     let mut solver = Solver::new(&pattern, &[false; 3], &none, settings(Method::Direct)).unwrap();
     let mut x = [Vec3::ZERO; 3];
     let error = solver.solve(&chain, &[Vec3::Y; 3], &none, &[], &mut x, &mut [], 1e-9).unwrap_err();
     assert!(matches!(error, Error::NotPositiveDefinite { .. }), "{error}");
 
-    let stray = Rows::new(3, [vec![(5, 1.0)]]);
+    let first_out_of_range = ConstraintRows::new(3, [vec![(5, 1.0)]]);
     assert!(matches!(
-        Solver::new(&pattern, &[false; 3], &stray, Settings::default()),
+        Solver::new(&pattern, &[false; 3], &first_out_of_range, Settings::default()),
         Err(Error::NoSuchPoint { point: 5, count: 3 })
     ));
     assert!(matches!(
-        Solver::new(&pattern, &[false; 2], &Rows::none(3), Settings::default()),
+        Solver::new(&pattern, &[false; 2], &ConstraintRows::none(3), Settings::default()),
         Err(Error::SizeMismatch { what: "known", expected: 3, found: 2 })
     ));
 }
@@ -389,13 +389,13 @@ fn bad_systems_are_named() {
 #[test]
 fn empty_and_wholly_known_systems_are_solved() {
     let pattern = Arc::new(Pattern::from_stencils(0, std::iter::empty()));
-    let none = Rows::none(0);
+    let none = ConstraintRows::none(0);
     for method in [Method::Auto, Method::Direct, Method::ConjugateGradients] {
         let mut solver = Solver::new(&pattern, &[], &none, settings(method)).unwrap();
         solver.solve(&Matrix::new(pattern.clone()), &[], &none, &[], &mut [], &mut [], 1e-9).unwrap();
     }
     let pattern = Arc::new(Pattern::from_stencils(2, [[0u32, 1].as_slice()]));
-    let none = Rows::none(2);
+    let none = ConstraintRows::none(2);
     let mut solver = Solver::new(&pattern, &[true; 2], &none, Settings::default()).unwrap();
     let mut x = [Vec3::X, Vec3::Y];
     solver.solve(&Matrix::new(pattern.clone()), &[Vec3::Z; 2], &none, &[], &mut x, &mut [], 1e-9).unwrap();
@@ -411,7 +411,10 @@ fn an_extended_solver_agrees_with_one_made_for_the_wider_pattern() {
         let upper: Vec<Vec<u32>> =
             stencils.iter().map(|s| s.iter().map(|&i| i + half as u32).collect()).collect();
         stencils.extend(upper);
-        let rows = Rows::new(2 * half, [vec![(3, 1.0), (100, 1.0)], vec![(50, 0.5), (51, 0.5), (120, 1.0)]]);
+        let rows = ConstraintRows::new(
+            2 * half,
+            [vec![(3, 1.0), (100, 1.0)], vec![(50, 0.5), (51, 0.5), (120, 1.0)]],
+        );
         let known: Vec<bool> = (0..2 * half).map(|i| i % 31 == 4).collect();
         let apart = Arc::new(Pattern::from_stencils(2 * half, stencils.iter().map(|s| s.as_slice())));
         let solver = Solver::new(&apart, &known, &rows, settings(method)).unwrap();

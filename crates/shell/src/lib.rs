@@ -51,8 +51,8 @@ pub use cloth::{Cloth, ClothBuilder, ClothReport, Maps, Uvs};
 pub use error::Error;
 pub use hinge::Hinge;
 pub use inextensible::{
-    ExactProjection, Face, FastProjection, Hardening, HardeningEnergy, Impulse, Lay, Overstretched,
-    ProjectionReport, Relaxation, Shake, Sweep, Thread, ThreadStrain, Threads, Weave, overstretched,
+    Face, FastProjection, Hardening, HardeningEnergy, Impulse, Overstretched, ProjectionReport, Thread,
+    ThreadDirections, ThreadStrain, ThreadSystem, Threads, Weave, overstretched,
 };
 pub use material::{Material, Preset};
 pub use membrane::{Membrane, MembraneStiffness};

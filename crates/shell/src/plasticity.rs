@@ -157,7 +157,7 @@ impl Fold {
 mod tests {
     use super::*;
     use crate::ClothBuilder;
-    use dynamics::{Moment, check_derivatives};
+    use dynamics::{GuideSample, check_derivatives};
 
     fn body(yield_curvature: f64, hardening: f64) -> (Body, Creases, [Vec3; 4]) {
         let rest = [
@@ -182,7 +182,7 @@ mod tests {
     }
 
     fn energy(body: &Body, x: &[Vec3]) -> f64 {
-        body.elastic_energy(&Moment { time: 0.0, guide_positions: x, guide_velocities: x }, x)
+        body.elastic_energy(&GuideSample { time: 0.0, guide_positions: x, guide_velocities: x }, x)
     }
 
     #[test]

@@ -5,17 +5,19 @@
 //! matrices, hard constraints that the engine keeps to round-off. tracks 2007, §3.1, §4.1, §4.2.
 
 mod averages;
-mod bound;
+
 mod clusters;
+mod force_limit;
 mod functions;
 mod harmonics;
-mod hold;
+
+mod strength;
 mod tracked;
 
-pub use averages::{Averages, Surface, check_correspondence};
-pub use bound::Bound;
+pub use averages::{Averages, RestSurface, check_correspondence};
 pub use clusters::{Clusters, cluster};
+pub use force_limit::ForceLimit;
 pub use functions::TestFunctions;
 pub use harmonics::harmonics;
-pub use hold::{Hold, linear_between};
-pub use tracked::{GuideSpan, Remake, Reshaping, Setup, Tracked};
+pub use strength::{ConstraintStrength, linear_between};
+pub use tracked::{GuideSpan, RebuildCloth, Reshaping, Tracked, TrackedSetup};

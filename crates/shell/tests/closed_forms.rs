@@ -5,7 +5,7 @@
 
 use std::f64::consts::TAU;
 
-use dynamics::{Body, Elements, Settings, State, Stepper, Still, Substeps};
+use dynamics::{Body, Elements, Settings, State, StaticGuide, Stepper, Substeps};
 use geometry::Vec3;
 use shell::{Bending, ClothBuilder, Material};
 
@@ -61,7 +61,7 @@ fn sagged(cells: usize) -> (Vec<Vec3>, State) {
     let (body, points) = strip(cells, G);
     let mut state = State::at_rest(points.clone());
     let mut stepper = Stepper::new(&body, &points, Settings::default()).unwrap();
-    stepper.settle(&body, &mut state, &Still::new(points.clone())).unwrap();
+    stepper.settle(&body, &mut state, &StaticGuide::new(points.clone())).unwrap();
     (points, state)
 }
 
@@ -92,7 +92,7 @@ fn a_clamped_strip_rings_with_the_plates_frequency() {
         let (body, _) = strip(cells, 0.0);
         let settings = Settings { substeps: Substeps::Fixed(1), tolerance: 1e-7, ..Settings::default() };
         let mut stepper = Stepper::new(&body, &points, settings).unwrap();
-        let guide = Still::new(points);
+        let guide = StaticGuide::new(points);
         let (dt, tip) = (exact / 400.0, state.positions.len() - 1);
         loop {
             let before = state.positions[tip].y;

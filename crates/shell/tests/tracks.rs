@@ -2,7 +2,9 @@
 
 use dynamics::{Integrator, Settings, Substeps};
 use geometry::{Mat3, Prolongation, Scheme, Topology, Vec3, subdivide_times};
-use shell::tracks::{Averages, Bound, Hold, Setup, Surface, TestFunctions, Tracked};
+use shell::tracks::{
+    Averages, ConstraintStrength, ForceLimit, RestSurface, TestFunctions, Tracked, TrackedSetup,
+};
 use shell::{ClothBuilder, Hinge, Material, Strain};
 
 const RATE: f64 = 24.0;
@@ -45,8 +47,8 @@ impl Pair {
     }
 
     fn averages(&self) -> Averages {
-        let guide = Surface { rest: &self.rest, triangles: &self.triangles };
-        let tracked = Surface { rest: &self.fine_rest, triangles: &self.fine_triangles };
+        let guide = RestSurface { rest: &self.rest, triangles: &self.triangles };
+        let tracked = RestSurface { rest: &self.fine_rest, triangles: &self.fine_triangles };
         let hats = TestFunctions::hats(&self.way);
         Averages::new(&hats, guide, tracked, &self.way, &vec![true; self.fine_rest.len()]).unwrap()
     }
@@ -72,14 +74,15 @@ impl Pair {
     ) -> Tracked {
         let material = Material { damping: 0.05, air_drag: 0.0, ..Material::preset("silk").unwrap() };
         let cloth = ClothBuilder::new(&self.fine_rest, &self.fine_triangles, &material).build().unwrap();
-        let bound = pull.zip(averages.as_ref()).map(|(pull, a)| Bound::new(pull, &a.tracked, &cloth.masses));
-        Tracked::new(Setup {
+        let force_limit =
+            pull.zip(averages.as_ref()).map(|(pull, a)| ForceLimit::new(pull, &a.tracked, &cloth.masses));
+        Tracked::new(TrackedSetup {
             rest: &self.fine_rest,
             cloth,
             friction: material.damping_time(),
             averages,
-            hold: Hold::hard(),
-            bound,
+            strength: ConstraintStrength::hard(),
+            force_limit,
             correspondence: self.way.clone(),
             known,
             gravity,

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use clip::{Clip, Frame, MemoryFrames, Mesh, StrainMeter};
-use contact::{Audited, audit};
+use contact::{AuditedSurface, audit};
 
 use crate::layer::Figures;
 
@@ -35,7 +35,7 @@ impl Measure {
         }
         if !has(figures, "intersections") {
             let (name, triangles) = ("", &self.triangles[..]);
-            let alone = Audited { name, points, triangles, is_obstacle: false };
+            let alone = AuditedSurface { name, points, triangles, is_obstacle: false };
             // points that are no numbers are named elsewhere
             if let Ok(crossings) = audit(&[alone]) {
                 figures.add("intersections/itself", "", crossings.len() as f64);

@@ -1,10 +1,18 @@
 //! The implicit blending force: springs towards the fitted animation, with weights that may change over time.
 
+mod kinematic;
+mod known;
+mod spread;
+
 use std::sync::Arc;
 
-use dynamics::{Energy, Force, Moment, follow_stiffness};
+use dynamics::{Energy, Force, GuideSample, follow_stiffness};
 use geometry::{Mat3, Vec3};
 use linear::{Matrix, Pattern};
+
+pub use kinematic::KinematicBlend;
+pub(crate) use known::{check_keys, known_points};
+pub use spread::{Spread, from_surface, spread};
 
 /// Weights in [0, 1] at one time.
 #[derive(Clone, Debug, PartialEq)]
@@ -96,19 +104,19 @@ impl Energy for Blend {
         self.bind_slots(pattern);
     }
 
-    fn value(&self, moment: &Moment, x: &[Vec3]) -> f64 {
-        let of = |(p, k): (usize, f64)| 0.5 * k * x[p].distance_squared(moment.guide_positions[p]);
-        self.stiffness(moment.time).map(of).sum()
+    fn value(&self, sample: &GuideSample, x: &[Vec3]) -> f64 {
+        let of = |(p, k): (usize, f64)| 0.5 * k * x[p].distance_squared(sample.guide_positions[p]);
+        self.stiffness(sample.time).map(of).sum()
     }
 
-    fn add_gradient(&self, moment: &Moment, x: &[Vec3], gradient: &mut [Vec3]) {
-        for (p, k) in self.stiffness(moment.time) {
-            gradient[p] += k * (x[p] - moment.guide_positions[p]);
+    fn add_gradient(&self, sample: &GuideSample, x: &[Vec3], gradient: &mut [Vec3]) {
+        for (p, k) in self.stiffness(sample.time) {
+            gradient[p] += k * (x[p] - sample.guide_positions[p]);
         }
     }
 
-    fn add_hessian(&self, moment: &Moment, _: &[Vec3], _: &[Vec3], matrix: &mut Matrix) {
-        for ((_, k), &slot) in self.stiffness(moment.time).zip(&self.slots) {
+    fn add_hessian(&self, sample: &GuideSample, _: &[Vec3], _: &[Vec3], matrix: &mut Matrix) {
+        for ((_, k), &slot) in self.stiffness(sample.time).zip(&self.slots) {
             matrix.values_mut()[slot] += Mat3::IDENTITY * k;
         }
     }
@@ -123,14 +131,14 @@ impl Force for BlendDamping {
         self.blend.bind_slots(pattern);
     }
 
-    fn add_force(&self, moment: &Moment, _: &[Vec3], v: &[Vec3], force: &mut [Vec3]) {
-        for (p, c) in self.coefficients(moment.time) {
-            force[p] += c * (moment.guide_velocities[p] - v[p]);
+    fn add_force(&self, sample: &GuideSample, _: &[Vec3], v: &[Vec3], force: &mut [Vec3]) {
+        for (p, c) in self.coefficients(sample.time) {
+            force[p] += c * (sample.guide_velocities[p] - v[p]);
         }
     }
 
-    fn add_damping(&self, moment: &Moment, _: &[Vec3], _: &[Vec3], scale: f64, matrix: &mut Matrix) {
-        for ((_, c), &slot) in self.coefficients(moment.time).zip(&self.blend.slots) {
+    fn add_damping(&self, sample: &GuideSample, _: &[Vec3], _: &[Vec3], scale: f64, matrix: &mut Matrix) {
+        for ((_, c), &slot) in self.coefficients(sample.time).zip(&self.blend.slots) {
             matrix.values_mut()[slot] += Mat3::IDENTITY * (scale * c);
         }
     }

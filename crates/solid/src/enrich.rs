@@ -5,21 +5,34 @@
 //! animation and its fit, is turned with each tet and added. Where the artist says *follow*, nothing of this is used: the output is
 //! the input's own numbers.
 
-use dynamics::{Body, Effort, Filter, Guide, Leash, Moment, Obstruction, State, Stepper, Still};
-use geometry::{Bounds, Embedding, Mat3, TetMesh, Vec3};
-use linear::Rows;
+mod averages;
+mod detail;
+mod drive;
+mod gravity;
+mod pose;
+mod settings;
 
-use crate::blend::{Blend, weight_at};
-use crate::detail::turns;
-use crate::drive::{Drive, Held, continued, span};
-use crate::hold::{check_keys, held_points};
-use crate::rigid::Pieces;
-use crate::weight::Weight;
-use crate::{EnrichSettings, Error, Fit, Fitted, Pose, Solid, WeightKey, from_surface, rigid_motion};
+use dynamics::{
+    Body, ContactModel, Effort, Filter, Guide, GuideSample, MaxDistance, State, StaticGuide, Stepper,
+};
+use geometry::{Bounds, Embedding, Mat3, TetMesh, Vec3};
+use linear::ConstraintRows;
+
+use crate::blend::{Blend, check_keys, known_points, weight_at};
+use crate::fit::Pieces;
+use detail::tet_rotations;
+use drive::{Drive, StaticDrive, continued, span};
+
+use crate::{Error, Fit, Fitted, Solid, WeightKey, from_surface, rigid_motion};
+use gravity::PointGravity;
+
+pub use averages::{complementary_rows, surface_rows};
+pub use pose::Pose;
+pub use settings::EnrichSettings;
 
 /// A surface in its tets.
 #[derive(Clone, Debug)]
-pub struct Surface<'a> {
+pub struct EmbeddedSurface<'a> {
     /// The tets at rest.
     pub mesh: &'a TetMesh,
     /// Where the surface is in them.
@@ -30,11 +43,11 @@ pub struct Surface<'a> {
 
 /// Weighted averages that follow the animation; see [`crate::complementary_rows`] and [`crate::surface_rows`].
 #[derive(Clone, Debug)]
-pub struct Averages {
+pub struct AverageRows {
     /// Over the tets' points.
-    pub rows: Rows,
+    pub rows: ConstraintRows,
     /// Over the surface's vertices, where the averages are those of the animation itself and not of its fit.
-    pub surface_rows: Option<Rows>,
+    pub surface_rows: Option<ConstraintRows>,
 }
 
 /// A surface that is enriched frame by frame.
@@ -45,8 +58,8 @@ pub struct Enrich {
     fit: Fit,
     body: Body,
     stepper: Stepper,
-    leash: Option<Leash>,
-    averages: Option<Averages>,
+    leash: Option<MaxDistance>,
+    averages: Option<AverageRows>,
     /// Weights of the surface's vertices.
     weights: Vec<WeightKey>,
     animated: Vec<bool>,
@@ -75,14 +88,14 @@ impl Enrich {
     /// Prepares a surface. `keys` are weights in [0, 1] of its vertices over time, 1 exactly the animation, 0 pure physics; `points` the same
     /// for the tets' points where they were painted there, else they come from the surface's.
     pub fn new(
-        surface: &Surface,
+        surface: &EmbeddedSurface,
         solid: Solid,
         keys: Vec<WeightKey>,
         points: Option<Vec<WeightKey>>,
-        averages: Option<Averages>,
+        averages: Option<AverageRows>,
         settings: EnrichSettings,
     ) -> Result<Self, Error> {
-        let Surface { mesh, embedding, areas } = surface;
+        let EmbeddedSurface { mesh, embedding, areas } = surface;
         check_keys(&keys, embedding.len())?;
         let (fit, gamma) = Fit::new(mesh, embedding, areas, settings.fit_tolerance, settings.gamma)?;
         let points = match points {
@@ -96,7 +109,7 @@ impl Enrich {
             }
         };
         check_keys(&points, mesh.points().len())?;
-        let known = held_points(embedding, &keys, &points, &solid.masses);
+        let known = known_points(embedding, &keys, &points, &solid.masses);
         let averages = averages.map(|averages| averages.without_held(&known)).filter(|a| !a.rows.is_empty());
         let blend = Blend::new(&solid.masses, &known, points, settings.follow_frequency_hz);
         let mut body =
@@ -106,7 +119,7 @@ impl Enrich {
             if got != expected {
                 return Err(Error::Sizes { what: "extra gravity", expected, got });
             }
-            body = body.energy(Weight::new(&solid.masses, &known, &settings.extra_gravity));
+            body = body.energy(PointGravity::new(&solid.masses, &known, &settings.extra_gravity));
         }
         if !blend.is_empty() {
             body = body.force(blend.damping(settings.follow_damping)).energy(blend);
@@ -123,7 +136,7 @@ impl Enrich {
             pieces: Pieces::new(mesh, embedding, &animated),
             fit,
             stepper,
-            leash: settings.max_distance.map(|distance| Leash::new(vec![distance; count])),
+            leash: settings.max_distance.map(|distance| MaxDistance::new(vec![distance; count])),
             weights: keys,
             animated,
             size: Bounds::of(mesh.points().iter().copied()).diagonal(),
@@ -137,18 +150,18 @@ impl Enrich {
 
     /// The first frame: fits it and the second, and lets the tets settle if asked to.
     pub fn begin(&mut self, first: &[Vec3], second: Option<&[Vec3]>) -> Result<Enriched, Error> {
-        self.begin_against(first, second, None)
+        self.begin_with_contact(first, second, None)
     }
 
     /// [`Enrich::begin`] where there is something that the flesh may not pass through while it settles.
-    pub fn begin_against(
+    pub fn begin_with_contact(
         &mut self,
         first: &[Vec3],
         second: Option<&[Vec3]>,
-        obstruction: Option<&mut dyn Obstruction>,
+        contact: Option<&mut dyn ContactModel>,
     ) -> Result<Enriched, Error> {
         let mut x = self.pose.fits[1].clone();
-        self.pieces.bring(&self.embedding, first, &mut x);
+        self.pieces.move_rigidly(&self.embedding, first, &mut x);
         let fitted = self.fit.solve(first, &mut self.pose.gamma, &mut x, &self.embedding)?;
         let values = self.row_values(first, &x);
         self.pose.fits = [x.clone(), x.clone(), x];
@@ -165,7 +178,7 @@ impl Enrich {
         let rate = self.settings.frame_rate_hz;
         let mut reset = false;
         if self.settings.pre_roll > 0.0 && self.settings.simulate {
-            reset = self.settle(obstruction)?;
+            reset = self.settle(contact)?;
         } else {
             let ends = self.pose.fits[1].iter().zip(&self.pose.fits[0]);
             self.pose.state.velocities = ends.map(|(here, before)| rate * (*here - *before)).collect();
@@ -181,16 +194,16 @@ impl Enrich {
         surface: &[Vec3],
         next: Option<&[Vec3]>,
     ) -> Result<Enriched, Error> {
-        self.frame_against(index, surface, next, None)
+        self.frame_with_contact(index, surface, next, None)
     }
 
     /// [`Enrich::frame`] where there is something that the flesh may not pass through.
-    pub fn frame_against(
+    pub fn frame_with_contact(
         &mut self,
         index: usize,
         surface: &[Vec3],
         next: Option<&[Vec3]>,
-        obstruction: Option<&mut dyn Obstruction>,
+        contact: Option<&mut dyn ContactModel>,
     ) -> Result<Enriched, Error> {
         self.pose.fits.rotate_left(1);
         self.pose.averages.rotate_left(1);
@@ -199,7 +212,7 @@ impl Enrich {
         let fitted = self.fit_next(next)?;
         let (mut effort, mut reset) = (Effort::default(), false);
         if self.settings.simulate {
-            (effort, reset) = self.simulate(index, &before, obstruction)?;
+            (effort, reset) = self.simulate(index, &before, contact)?;
         } else {
             self.pose.state.positions = self.pose.fits[1].clone();
         }
@@ -241,12 +254,12 @@ impl Enrich {
     /// Kinetic and elastic energy, in J.
     pub fn energies(&self) -> [f64; 2] {
         let state = &self.pose.state;
-        let moment = Moment {
+        let sample = GuideSample {
             time: state.time,
             guide_positions: &self.pose.fits[1],
             guide_velocities: &state.velocities,
         };
-        [self.body.kinetic_energy(&state.velocities), self.body.elastic_energy(&moment, &state.positions)]
+        [self.body.kinetic_energy(&state.velocities), self.body.elastic_energy(&sample, &state.positions)]
     }
 
     /// Fits the frame after and keeps it as `fits[2]`.
@@ -254,7 +267,7 @@ impl Enrich {
         let mut x = self.pose.fits[1].clone();
         let fitted = match next {
             Some(next) => {
-                self.pieces.bring(&self.embedding, next, &mut x);
+                self.pieces.move_rigidly(&self.embedding, next, &mut x);
                 let fitted = self.fit.solve(next, &mut self.pose.gamma, &mut x, &self.embedding)?;
                 self.pose.averages[2] = self.row_values(next, &x);
                 fitted
@@ -274,8 +287,8 @@ impl Enrich {
     fn row_values(&self, surface: &[Vec3], fit: &[Vec3]) -> Vec<Vec3> {
         match &self.averages {
             None => Vec::new(),
-            Some(Averages { surface_rows: Some(rows), .. }) => rows.multiply(surface),
-            Some(Averages { rows, .. }) => rows.multiply(fit),
+            Some(AverageRows { surface_rows: Some(rows), .. }) => rows.multiply(surface),
+            Some(AverageRows { rows, .. }) => rows.multiply(fit),
         }
     }
 
@@ -283,7 +296,7 @@ impl Enrich {
         &mut self,
         index: usize,
         before: &(Vec<Vec3>, Vec<Vec3>),
-        obstruction: Option<&mut dyn Obstruction>,
+        contact: Option<&mut dyn ContactModel>,
     ) -> Result<(Effort, bool), Error> {
         let rate = self.settings.frame_rate_hz;
         let [here, to, next] = &self.pose.fits;
@@ -316,7 +329,7 @@ impl Enrich {
         };
         // what rounding left in the sum of steps must not grow over a long shot
         self.pose.state.time = start;
-        self.advance(&drive, obstruction, 1.0 / rate)
+        self.advance(&drive, contact, 1.0 / rate)
     }
 
     /// The rigid motion between two frames that are too far apart to be one motion.
@@ -325,18 +338,19 @@ impl Enrich {
         (middle(from).distance(middle(to)) > CUT * self.size).then(|| rigid_motion(from, to))
     }
 
-    fn settle(&mut self, mut obstruction: Option<&mut dyn Obstruction>) -> Result<bool, Error> {
-        let guide =
-            Held { points: Still::new(self.pose.fits[1].clone()), averages: self.pose.averages[1].clone() };
+    fn settle(&mut self, mut contact: Option<&mut dyn ContactModel>) -> Result<bool, Error> {
+        let guide = StaticDrive {
+            points: StaticGuide::new(self.pose.fits[1].clone()),
+            averages: self.pose.averages[1].clone(),
+        };
         let frame = 1.0 / self.settings.frame_rate_hz;
         let frames = (self.settings.pre_roll / frame).ceil();
         self.pose.state.time = -frames * frame;
         let mut reset = false;
         for _ in 0..frames as usize {
             // reborrowed for every step
-            let obstruction =
-                obstruction.as_mut().map(|obstruction| &mut **obstruction as &mut dyn Obstruction);
-            reset |= self.advance(&guide, obstruction, frame)?.1;
+            let contact = contact.as_mut().map(|contact| &mut **contact as &mut dyn ContactModel);
+            reset |= self.advance(&guide, contact, frame)?.1;
         }
         self.pose.state.time = 0.0;
         Ok(reset)
@@ -345,14 +359,14 @@ impl Enrich {
     fn advance(
         &mut self,
         guide: &dyn Guide,
-        obstruction: Option<&mut dyn Obstruction>,
+        contact: Option<&mut dyn ContactModel>,
         seconds: f64,
     ) -> Result<(Effort, bool), Error> {
         let mut filters: Vec<&mut dyn Filter> = Vec::new();
         filters.extend(self.leash.as_mut().map(|leash| leash as &mut dyn Filter));
         let end = self.pose.state.time + seconds;
         let state = &mut self.pose.state;
-        match self.stepper.advance_against(&self.body, state, guide, obstruction, seconds, &mut filters) {
+        match self.stepper.advance_with_contact(&self.body, state, guide, contact, seconds, &mut filters) {
             Ok(effort) => Ok((effort, false)),
             // an animation that no simulation can follow: begin again from where it is
             Err(
@@ -380,7 +394,7 @@ impl Enrich {
             .collect();
         if self.settings.detail {
             let placed = self.embedding.apply(fit);
-            let turns = turns(&self.embedding, fit, now);
+            let turns = tet_rotations(&self.embedding, fit, now);
             for (v, position) in positions.iter_mut().enumerate() {
                 if self.animated[v] {
                     let tet = self.embedding.tets()[v] as usize;

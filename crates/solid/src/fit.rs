@@ -1,12 +1,18 @@
 //! Fitting: from an animation of a surface to an animation of the tets around it.
 
+mod energy;
+mod rigid;
+
 use std::sync::{Arc, RwLock};
 
-use dynamics::{Body, Elements, State, Stepper, Still};
+use dynamics::{Body, Elements, State, StaticGuide, Stepper};
 use geometry::{Bounds, Embedding, TetMesh, Vec3};
 
-use crate::attach::{Attach, Target};
 use crate::{Error, Law, Material, Solid};
+use energy::{FitEnergy, FitTarget};
+
+pub use rigid::rigid_motion;
+pub(crate) use rigid::{Pieces, relative_rotation};
 
 /// Finds tets that follow a surface: ū = argmin ½‖C u − q̄‖²_Λ + γ Φ(u), Φ the energy of StVK with [`Fit::YOUNG`].
 ///
@@ -15,7 +21,7 @@ use crate::{Error, Law, Material, Solid};
 pub struct Fit {
     body: Body,
     stepper: Stepper,
-    target: Arc<RwLock<Target>>,
+    target: Arc<RwLock<FitTarget>>,
     areas: Vec<f64>,
     /// Metres.
     tolerance: f64,
@@ -75,12 +81,12 @@ impl Fit {
         if !areas.iter().any(|&area| area > 0.0) {
             return Err(Error::NothingAnimated);
         }
-        let target = Arc::new(RwLock::new(Target::default()));
+        let target = Arc::new(RwLock::new(FitTarget::default()));
         let material = Material { young: Self::YOUNG, poisson: 0.45, density: 1000.0, damping: 0.0 };
         let solid = Solid::new(mesh, Law::Stvk, &material)?;
         let body = Body::builder(solid.masses)
             .energy(Elements::new(solid.tets))
-            .energy(Attach::new(embedding, areas, target.clone()))
+            .energy(FitEnergy::new(embedding, areas, target.clone()))
             .build()?;
         let settings = dynamics::Settings { newton_iterations: 40, ..dynamics::Settings::default() };
         let stepper = Stepper::new(&body, mesh.points(), settings)?;
@@ -154,7 +160,7 @@ impl Fit {
             target.stiffness = 1.0 / gamma;
         }
         let mut state = State::at_rest(std::mem::take(x));
-        let guide = Still::new(state.positions.clone());
+        let guide = StaticGuide::new(state.positions.clone());
         // one percent, as in the paper, of what is asked of the fit
         let tolerance = (0.05 * self.tolerance).max(1e-9 * self.size);
         let relaxed = self.stepper.relax(&self.body, &mut state, &guide, tolerance);

@@ -1,6 +1,11 @@
 //! What flesh and other solids are: stiffness, weight, damping, and presets under names that artists know.
 
+mod law;
+
 use crate::Error;
+
+pub use law::Law;
+pub(crate) use law::{Curvature, Moduli, PLANES};
 
 /// A solid, in SI units: a finer mesh or another time step is the same stuff.
 #[derive(Clone, Copy, Debug, PartialEq)]

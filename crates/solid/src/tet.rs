@@ -1,10 +1,14 @@
 //! The elastic tetrahedron: every law, with internal friction, with derivatives in closed form.
 
+mod svd;
+
 use dynamics::{Block, Element, Viscous};
 use geometry::{Mat3, Vec3};
 
-use crate::law::{Curvature, Law, Moduli, PLANES};
-use crate::svd::{Svd, least_eigenvalue, symmetric_eigen};
+use crate::material::{Curvature, Law, Moduli, PLANES};
+use svd::{Svd, least_eigenvalue, symmetric_eigen};
+
+pub use svd::nearest_rotation;
 
 /// A tetrahedron of constant strain.
 ///

@@ -2,7 +2,7 @@
 
 use geometry::{Embedding, TetMesh, Vec3};
 
-use crate::rigid::Pieces;
+use crate::fit::Pieces;
 use crate::{Error, Fit};
 
 /// Tets that were made around a surface in a separated pose, brought to where the surface is in `vertices`.
@@ -24,7 +24,7 @@ pub fn unweld(
     let (_, soft) = Fit::new(mesh, embedding, areas, tolerance, None)?;
     // stiffest first: each fit starts where the one before ended, and the last in which all tets are sound is taken
     let mut x = mesh.points().to_vec();
-    pieces.bring(embedding, vertices, &mut x);
+    pieces.move_rigidly(embedding, vertices, &mut x);
     let mut best: Option<TetMesh> = None;
     let mut squeezed = 0;
     for stiffer in STIFFER {

@@ -1,6 +1,6 @@
 //! Whole bars against what is known in closed form: sag, frequency, angular momentum.
 
-use dynamics::{Body, Settings, State, Stepper, Still, Substeps};
+use dynamics::{Body, Settings, State, StaticGuide, Stepper, Substeps};
 use geometry::{TetMesh, Vec3};
 use solid::{Law, Material, Solid};
 
@@ -36,7 +36,7 @@ impl Bar {
         let rest = self.mesh.points();
         let mut state = State::at_rest(rest.to_vec());
         let mut stepper = Stepper::new(&self.body, rest, Settings::default()).unwrap();
-        stepper.settle(&self.body, &mut state, &Still::new(rest.to_vec())).unwrap();
+        stepper.settle(&self.body, &mut state, &StaticGuide::new(rest.to_vec())).unwrap();
         state
     }
 }
@@ -80,7 +80,7 @@ fn frequency_is_that_of_the_sag() {
     let mut state = State::at_rest(start.positions);
     let settings = Settings { substeps: Substeps::Fixed(1), ..Settings::default() };
     let mut stepper = Stepper::new(&light.body, light.mesh.points(), settings).unwrap();
-    let guide = Still::new(light.mesh.points().to_vec());
+    let guide = StaticGuide::new(light.mesh.points().to_vec());
     // a fortieth of a period each
     let step = 1.0 / (40.0 * euler);
     let (mut before, mut crossings) = (light.tip(&state.positions), Vec::new());
@@ -121,7 +121,7 @@ fn a_spinning_body_keeps_its_angular_momentum() {
         let settings =
             Settings { substeps: Substeps::Fixed(substeps), tolerance: 1e-7, ..Settings::default() };
         let mut stepper = Stepper::new(&body, mesh.points(), settings).unwrap();
-        let guide = Still::new(mesh.points().to_vec());
+        let guide = StaticGuide::new(mesh.points().to_vec());
         for _ in 0..12 {
             stepper.advance(&body, &mut state, &guide, 1.0 / 24.0, &mut []).unwrap();
         }

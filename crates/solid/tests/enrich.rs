@@ -2,8 +2,8 @@
 
 use geometry::{Embedding, Mat3, TetMesh, Vec3};
 use solid::{
-    Averages, Enrich, EnrichSettings, Law, Material, Pose, Solid, Surface, WeightKey, complementary_rows,
-    surface_rows,
+    AverageRows, EmbeddedSurface, Enrich, EnrichSettings, Law, Material, Pose, Solid, WeightKey,
+    complementary_rows, surface_rows,
 };
 
 struct Bar {
@@ -32,13 +32,13 @@ impl Bar {
     fn enrich(
         &self,
         weight: impl Fn(Vec3) -> f64,
-        averages: Option<Averages>,
+        averages: Option<AverageRows>,
         settings: EnrichSettings,
     ) -> Enrich {
         let solid = Solid::new(&self.mesh, Law::Stvk, &Material::preset("jelly").unwrap()).unwrap();
         let weights = self.surface.iter().map(|p| weight(*p)).collect();
         let keys = vec![WeightKey { time: 0.0, weights }];
-        let surface = Surface { mesh: &self.mesh, embedding: &self.embedding, areas: &self.areas };
+        let surface = EmbeddedSurface { mesh: &self.mesh, embedding: &self.embedding, areas: &self.areas };
         Enrich::new(&surface, solid, keys, None, averages, settings).unwrap()
     }
 
@@ -269,7 +269,7 @@ fn mistakes_are_told() {
     let bar = bar();
     let solid = Solid::new(&bar.mesh, Law::Stvk, &Material::default()).unwrap();
     let new = |areas: &[f64], weights: Vec<f64>| {
-        let surface = Surface { mesh: &bar.mesh, embedding: &bar.embedding, areas };
+        let surface = EmbeddedSurface { mesh: &bar.mesh, embedding: &bar.embedding, areas };
         let keys = vec![WeightKey { time: 0.0, weights }];
         Enrich::new(&surface, solid.clone(), keys, None, None, EnrichSettings::default())
             .err()

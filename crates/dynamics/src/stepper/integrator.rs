@@ -2,10 +2,10 @@
 
 use geometry::Vec3;
 
-use super::{Attempt, Question, Stepper, Substeps, root_mean_square};
+use super::{Attempt, StageProblem, Stepper, Substeps, root_mean_square};
 use crate::body::StagedBody;
-use crate::stage::Newton;
-use crate::{Body, Error, Guide, Past, State};
+use crate::stage::NewtonSettings;
+use crate::{Body, Error, Guide, StageHistory, State};
 
 /// How a step is taken.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,20 +45,20 @@ impl Stepper {
         let base = state.positions.clone();
         let drift = state.velocities.clone();
         let mut x: Vec<Vec3> = base.iter().zip(&drift).map(|(x, v)| *x + delta * h * *v).collect();
-        let question = Question {
+        let problem = StageProblem {
             time: state.time + h,
             base: &base,
             drift: &drift,
-            implicit: h,
-            past: Past { implicit: h, positions: [(1.0, &base), (0.0, &base)] },
+            implicit_dt: h,
+            history: StageHistory { implicit_dt: h, positions: [(1.0, &base), (0.0, &base)] },
             start: &base,
             other_guess: None,
-            newton: Newton { linear, ..self.newton() },
+            newton: NewtonSettings { linear, ..self.newton() },
         };
-        let solved = self.solve(body, guide, &question, &mut x)?;
+        let solved = self.solve(body, guide, &problem, &mut x)?;
         self.finish(body, state, &base, h, x);
         state.accelerations.clear();
-        Ok(Attempt { solved, error: 0.0, pace: 2.0 })
+        Ok(Attempt { report: solved, error: 0.0, step_ratio: 2.0 })
     }
 
     /// The trapezoidal rule over γh, then BDF2 over the whole step, with the same implicit time s = γh/2:
@@ -91,19 +91,19 @@ impl Stepper {
         let plain = ahead(&x0, &v0, &|_| Vec3::ZERO, GAMMA * h);
         let mut x1 = ahead(&x0, &v0, &|i| a0[i], GAMMA * h);
         // Friction of the mean strain rate over the stage: a trapezoidal rate would swing about it where friction is stiff.
-        let question = Question {
+        let problem = StageProblem {
             time: state.time + GAMMA * h,
             base: &base,
             drift: &drift,
-            implicit: s,
-            past: Past { implicit: GAMMA * h, positions: [(1.0, &x0), (0.0, &x0)] },
+            implicit_dt: s,
+            history: StageHistory { implicit_dt: GAMMA * h, positions: [(1.0, &x0), (0.0, &x0)] },
             start: &x0,
             other_guess: Some(&plain),
             newton,
         };
-        let first = self.solve(body, guide, &question, &mut x1)?;
+        let first = self.solve(body, guide, &problem, &mut x1)?;
         if !first.converged {
-            return Ok(Attempt { solved: first, error: f64::INFINITY, pace: 2.0 });
+            return Ok(Attempt { report: first, error: f64::INFINITY, step_ratio: 2.0 });
         }
         let mut v1: Vec<Vec3> = x1.iter().zip(&base).map(|(x, p)| (*x - *p) / s).collect();
         self.impose_velocities(body, &mut v1);
@@ -115,21 +115,21 @@ impl Stepper {
         // The mean over the first stage: what the trapezoidal rule has at its end swings where the body is stiff.
         let plain = ahead(&x1, &v1, &|_| Vec3::ZERO, (1.0 - GAMMA) * h);
         let mut x2 = ahead(&x1, &v1, &|i| (v1[i] - v0[i]) / (GAMMA * h), (1.0 - GAMMA) * h);
-        let question = Question {
+        let problem = StageProblem {
             time: state.time + h,
             base: &base,
             drift: &drift,
-            implicit: s,
-            past: Past { implicit: s, positions: [(-beta, &x0), (alpha, &x1)] },
+            implicit_dt: s,
+            history: StageHistory { implicit_dt: s, positions: [(-beta, &x0), (alpha, &x1)] },
             start: &x1,
             other_guess: Some(&plain),
             newton,
         };
-        let mut solved = self.solve(body, guide, &question, &mut x2)?;
+        let mut solved = self.solve(body, guide, &problem, &mut x2)?;
         solved.iterations += first.iterations;
         self.finish(body, state, &base, s, x2);
         if !solved.converged {
-            return Ok(Attempt { solved, error: f64::INFINITY, pace: 2.0 });
+            return Ok(Attempt { report: solved, error: f64::INFINITY, step_ratio: 2.0 });
         }
         state.accelerations = state.velocities.iter().zip(&drift).map(|(v, w)| (*v - *w) / s).collect();
 
@@ -146,19 +146,22 @@ impl Stepper {
             self.work.smooth(body, &self.rows, s, &mut estimate)?;
             error = root_mean_square(estimate.into_iter());
         }
-        Ok(Attempt { solved, error, pace: 2.0 })
+        Ok(Attempt { report: solved, error, step_ratio: 2.0 })
     }
 
     /// f/M at the state; zero at known points.
     fn acceleration(&mut self, body: &Body, state: &State, guide: &dyn Guide) -> Vec<Vec3> {
-        let moment = Self::moment(&mut self.guide_positions, &mut self.guide_velocities, guide, state.time);
+        let sample =
+            Self::sample_guide(&mut self.guide_positions, &mut self.guide_velocities, guide, state.time);
         let (x, v) = (&state.positions, &state.velocities);
         // no stage, no strain rate: friction starts with the first step
-        let staged =
-            StagedBody::new(body, &Past { implicit: f64::INFINITY, positions: [(1.0, x), (0.0, x)] });
+        let staged = StagedBody::new(
+            body,
+            &StageHistory { implicit_dt: f64::INFINITY, positions: [(1.0, x), (0.0, x)] },
+        );
         let mut force = vec![Vec3::ZERO; body.point_count()];
-        staged.force(&moment, x, v, &mut force);
-        body.add_outer_force(&moment, x, v, &mut force);
+        staged.force(&sample, x, v, &mut force);
+        body.add_external_force(&sample, x, v, &mut force);
         let per_mass = |i: usize| if body.known()[i] { Vec3::ZERO } else { force[i] / body.masses()[i] };
         (0..force.len()).map(per_mass).collect()
     }
@@ -171,9 +174,9 @@ impl Stepper {
         }
     }
 
-    fn finish(&mut self, body: &Body, state: &mut State, base: &[Vec3], implicit: f64, x: Vec<Vec3>) {
+    fn finish(&mut self, body: &Body, state: &mut State, base: &[Vec3], implicit_dt: f64, x: Vec<Vec3>) {
         for (v, (x, p)) in state.velocities.iter_mut().zip(x.iter().zip(base)) {
-            *v = (*x - *p) / implicit;
+            *v = (*x - *p) / implicit_dt;
         }
         self.impose_velocities(body, &mut state.velocities);
         state.positions = x;

@@ -2,9 +2,9 @@
 
 use geometry::Vec3;
 
-use super::{Effort, Question, Stepper, root_mean_square};
-use crate::stage::Newton;
-use crate::{Body, Error, Guide, Past, State};
+use super::{Effort, StageProblem, Stepper, root_mean_square};
+use crate::stage::NewtonSettings;
+use crate::{Body, Error, Guide, StageHistory, State};
 
 /// How [`Stepper::relax`] ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -15,11 +15,17 @@ pub struct Relaxed {
     pub converged: bool,
 }
 
-impl<'a> Question<'a> {
+impl<'a> StageProblem<'a> {
     /// Implicit steps from `base` without memory of velocity.
-    fn at_rest(time: f64, base: &'a [Vec3], zeros: &'a [Vec3], implicit: f64, newton: Newton) -> Self {
-        let past = Past { implicit, positions: [(1.0, base), (0.0, base)] };
-        Self { time, base, drift: zeros, implicit, past, start: base, other_guess: None, newton }
+    fn at_rest(
+        time: f64,
+        base: &'a [Vec3],
+        zeros: &'a [Vec3],
+        implicit_dt: f64,
+        newton: NewtonSettings,
+    ) -> Self {
+        let history = StageHistory { implicit_dt, positions: [(1.0, base), (0.0, base)] };
+        Self { time, base, drift: zeros, implicit_dt, history, start: base, other_guess: None, newton }
     }
 }
 
@@ -27,34 +33,34 @@ impl Stepper {
     /// Moves the state to a resting place under all forces, velocities zero: pseudo-transient continuation, implicit
     /// steps of growing length without memory of velocity.
     pub fn settle(&mut self, body: &Body, state: &mut State, guide: &dyn Guide) -> Result<Effort, Error> {
-        self.work.solver.forget();
+        self.work.solver.reset();
         self.effort = Effort::default();
         let zeros = vec![Vec3::ZERO; body.point_count()];
-        let newton = Newton { iterations: 200, tolerance: 1e-9 * self.size, linear: false };
+        let newton = NewtonSettings { iterations: 200, tolerance: 1e-9 * self.size, linear: false };
         // A tenth of a second is a soft start; each round trusts the linearisation ten times more.
-        let mut implicit = 0.1;
+        let mut implicit_dt = 0.1;
         for _ in 0..60 {
             let base = state.positions.clone();
             let mut x = base.clone();
-            let question = Question::at_rest(state.time, &base, &zeros, implicit, newton);
-            let solved = self.solve(body, guide, &question, &mut x)?;
+            let problem = StageProblem::at_rest(state.time, &base, &zeros, implicit_dt, newton);
+            let solved = self.solve(body, guide, &problem, &mut x)?;
             let moved = root_mean_square(x.iter().zip(&base).map(|(x, b)| *x - *b));
             if !solved.converged && !solved.residual.is_finite() {
-                implicit *= 0.1;
+                implicit_dt *= 0.1;
                 continue;
             }
             state.positions = x;
-            if moved < 1e-7 * self.size && implicit > 1e3 {
+            if moved < 1e-7 * self.size && implicit_dt > 1e3 {
                 state.velocities.fill(Vec3::ZERO);
                 state.accelerations.clear();
                 return Ok(self.effort);
             }
-            implicit = (implicit * 4.0).min(1e5);
+            implicit_dt = (implicit_dt * 4.0).min(1e5);
         }
         let residual = f64::NAN;
         Err(Error::Diverged {
             time: state.time,
-            step: implicit,
+            step: implicit_dt,
             iterations: self.effort.iterations,
             residual,
         })
@@ -72,16 +78,16 @@ impl Stepper {
         guide: &dyn Guide,
         tolerance: f64,
     ) -> Result<Relaxed, Error> {
-        self.work.solver.forget();
+        self.work.solver.reset();
         self.effort = Effort::default();
-        let newton = Newton { iterations: self.settings.newton_iterations, tolerance, linear: false };
+        let newton = NewtonSettings { iterations: self.settings.newton_iterations, tolerance, linear: false };
         let base = state.positions.clone();
         let zeros = vec![Vec3::ZERO; base.len()];
         // so long that inertia only holds what nothing else does
-        let implicit = 1e4;
+        let implicit_dt = 1e4;
         let mut x = base.clone();
-        let question = Question::at_rest(state.time, &base, &zeros, implicit, newton);
-        let solved = self.solve(body, guide, &question, &mut x)?;
+        let problem = StageProblem::at_rest(state.time, &base, &zeros, implicit_dt, newton);
+        let solved = self.solve(body, guide, &problem, &mut x)?;
         if let Some(point) = x.iter().position(|x| !x.is_finite()) {
             return Err(Error::NotFinite { time: state.time, point });
         }

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use geometry::Vec3;
-use linear::{Matrix, Pattern, Rows, Solver};
+use linear::{ConstraintRows, Matrix, Pattern, Solver};
 
 use super::Threads;
 use super::system::Coupling;
@@ -24,7 +24,7 @@ pub(super) struct Blocks {
     padding: Vec<(u32, u8)>,
     matrix: Matrix,
     solver: Solver,
-    rows: Rows,
+    rows: ConstraintRows,
     right: Vec<Vec3>,
     solution: Vec<Vec3>,
 }
@@ -65,7 +65,7 @@ impl Blocks {
             .flat_map(|block| (0..3u8).map(move |lane| (block, lane)))
             .filter(|&(block, lane)| filled[block as usize] & 1 << lane == 0)
             .collect();
-        let rows = Rows::none(blocks);
+        let rows = ConstraintRows::none(blocks);
         let settings = linear::Settings::default();
         let solver = Solver::new(&pattern, &vec![false; blocks], &rows, settings)?;
         let zeros = vec![Vec3::ZERO; blocks];
@@ -122,8 +122,8 @@ impl Blocks {
     }
 
     /// Nothing that was solved before may change what comes.
-    pub(super) fn forget(&mut self) {
-        self.solver.forget();
+    pub(super) fn reset(&mut self) {
+        self.solver.reset();
     }
 
     /// What the solver is, for reports.

@@ -10,7 +10,7 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
-use dynamics::{Block, Body, Element, Elements, Energy, Filter, Moment, Past, State};
+use dynamics::{Block, Body, Element, Elements, Energy, Filter, GuideSample, StageHistory, State};
 use geometry::{Mat3, Vec3};
 use linear::{Matrix, Pattern};
 
@@ -141,7 +141,7 @@ impl Hardening {
 }
 
 impl Filter for Hardening {
-    fn apply(&mut self, body: &Body, _: &Moment, _: &State, after: &mut State, seconds: f64) -> bool {
+    fn apply(&mut self, body: &Body, _: &GuideSample, _: &State, after: &mut State, seconds: f64) -> bool {
         let x = &after.positions;
         let mut stiffness = self.stiffness.write().unwrap_or_else(PoisonError::into_inner);
         let strain = |piece: usize| {
@@ -186,19 +186,19 @@ impl Energy for HardeningEnergy {
         Energy::bind(&mut self.elements, pattern);
     }
 
-    fn value(&self, moment: &Moment, x: &[Vec3]) -> f64 {
-        self.now().value(moment, x)
+    fn value(&self, sample: &GuideSample, x: &[Vec3]) -> f64 {
+        self.now().value(sample, x)
     }
 
-    fn add_gradient(&self, moment: &Moment, x: &[Vec3], gradient: &mut [Vec3]) {
-        self.now().add_gradient(moment, x, gradient);
+    fn add_gradient(&self, sample: &GuideSample, x: &[Vec3], gradient: &mut [Vec3]) {
+        self.now().add_gradient(sample, x, gradient);
     }
 
-    fn add_hessian(&self, moment: &Moment, x: &[Vec3], previous: &[Vec3], matrix: &mut Matrix) {
-        self.now().add_hessian(moment, x, previous, matrix);
+    fn add_hessian(&self, sample: &GuideSample, x: &[Vec3], previous: &[Vec3], matrix: &mut Matrix) {
+        self.now().add_hessian(sample, x, previous, matrix);
     }
 
-    fn over(&self, _: &Past) -> Option<Box<dyn Energy>> {
+    fn with_viscosity(&self, _: &StageHistory) -> Option<Box<dyn Energy>> {
         Some(Box::new(self.now()))
     }
 }
@@ -207,7 +207,7 @@ impl Energy for HardeningEnergy {
 mod tests {
     use super::super::testing::{body, grid_threads};
     use super::*;
-    use dynamics::{Settings, Stepper, Still, check_element};
+    use dynamics::{Settings, StaticGuide, Stepper, check_element};
 
     #[test]
     fn a_thread_is_an_element() {
@@ -226,7 +226,7 @@ mod tests {
             let body = body(rest.len(), &row).energy(soft).energy(hardening.energy()).build().unwrap();
             let mut stepper = Stepper::new(&body, &rest, Settings::default()).unwrap();
             let mut state = State::at_rest(rest.clone());
-            let guide = Still::new(rest.clone());
+            let guide = StaticGuide::new(rest.clone());
             for _ in 0..12 {
                 stepper.advance(&body, &mut state, &guide, 1.0 / 24.0, &mut [&mut hardening]).unwrap();
                 assert!(threads.strain(&state.positions).largest() <= tolerance);

@@ -3,7 +3,7 @@
 //! A chain or a ribbon makes a narrow band, which a plain loop factorises in microseconds; a cloth goes to the sparse solver.
 
 use geometry::Vec3;
-use linear::{Band, Info};
+use linear::{BandMatrix, Info};
 
 use super::Threads;
 use super::blocks::Blocks;
@@ -14,8 +14,8 @@ const COMPLIANCE: f64 = 1e-9;
 /// Bands up to this width are factorised as such. At thirty, a cloth's fronts are as fast.
 const NARROW: usize = 12;
 
-/// The system over fixed threads and masses; directions change.
-pub(super) struct System {
+/// ∇C M⁻¹ ∇Cᵀ over fixed threads and masses; directions change.
+pub struct ThreadSystem {
     /// 1/m of every point, zero where it is known.
     inverse_masses: Vec<f64>,
     equations: Equations,
@@ -42,9 +42,9 @@ impl Coupling {
     }
 }
 
-impl System {
+impl ThreadSystem {
     /// Symbolic work. `threads` are pieces with at least one free end each.
-    pub(super) fn new(threads: &Threads, masses: &[f64], known: &[bool]) -> Result<Self, linear::Error> {
+    pub fn new(threads: &Threads, masses: &[f64], known: &[bool]) -> Result<Self, linear::Error> {
         let inverse_masses: Vec<f64> =
             masses.iter().zip(known).map(|(m, known)| if *known { 0.0 } else { 1.0 / m }).collect();
         let mut around: Vec<Vec<u32>> = vec![Vec::new(); masses.len()];
@@ -73,7 +73,7 @@ impl System {
     }
 
     /// Takes the directions of the threads from `x` and factorises. False when they are not numbers.
-    pub(super) fn factorize(&mut self, threads: &Threads, x: &[Vec3]) -> bool {
+    pub fn factorize(&mut self, threads: &Threads, x: &[Vec3]) -> bool {
         match &mut self.equations {
             Equations::Narrow(narrow) => {
                 narrow.assemble(threads, x);
@@ -84,7 +84,7 @@ impl System {
     }
 
     /// Takes the directions of the threads from `x`; what was factorised before helps as long as it is near.
-    pub(super) fn assemble(&mut self, threads: &Threads, x: &[Vec3]) {
+    pub fn assemble(&mut self, threads: &Threads, x: &[Vec3]) {
         match &mut self.equations {
             Equations::Narrow(narrow) => narrow.assemble(threads, x),
             Equations::Blocks(blocks) => blocks.assemble(threads, x),
@@ -92,7 +92,7 @@ impl System {
     }
 
     /// Solves for μ. False when the matrix is singular beyond what a little compliance mends.
-    pub(super) fn solve(&mut self, c: &[f64], mu: &mut Vec<f64>) -> bool {
+    pub fn solve(&mut self, c: &[f64], mu: &mut Vec<f64>) -> bool {
         match &mut self.equations {
             Equations::Narrow(narrow) => narrow.solve(c, mu),
             Equations::Blocks(blocks) => blocks.solve(c, mu),
@@ -100,14 +100,14 @@ impl System {
     }
 
     /// Nothing that was solved before may change what comes.
-    pub(super) fn forget(&mut self) {
+    pub fn reset(&mut self) {
         if let Equations::Blocks(blocks) = &mut self.equations {
-            blocks.forget();
+            blocks.reset();
         }
     }
 
     /// Adds `scale` · M⁻¹ ∇Cᵀ μ with the directions of the threads at `x`.
-    pub(super) fn add_pull(&self, threads: &Threads, x: &[Vec3], mu: &[f64], scale: f64, sum: &mut [Vec3]) {
+    pub fn add_correction(&self, threads: &Threads, x: &[Vec3], mu: &[f64], scale: f64, sum: &mut [Vec3]) {
         for (piece, mu) in mu.iter().enumerate() {
             let [a, b] = threads.edges()[piece].map(|p| p as usize);
             let pull = (scale * mu / threads.lengths()[piece]) * threads.line(piece, x);
@@ -117,7 +117,7 @@ impl System {
     }
 
     /// What the solver is, for reports.
-    pub(super) fn info(&self) -> Info {
+    pub fn info(&self) -> Info {
         match &self.equations {
             Equations::Narrow(narrow) => narrow.info(),
             Equations::Blocks(blocks) => blocks.info(),
@@ -130,7 +130,7 @@ struct Narrow {
     /// The row of every piece.
     places: Vec<u32>,
     couplings: Vec<Coupling>,
-    band: Band,
+    band: BandMatrix,
     /// The factor is not of what was assembled last.
     is_stale: bool,
     right: Vec<f64>,
@@ -148,7 +148,7 @@ impl Narrow {
         let is_lower = |c: &&Coupling| row(c.pieces[0]) >= row(c.pieces[1]);
         Some(Self {
             couplings: couplings.iter().filter(is_lower).copied().collect(),
-            band: Band::new(places.len(), width),
+            band: BandMatrix::new(places.len(), width),
             is_stale: true,
             right: vec![0.0; places.len()],
             places,
@@ -253,7 +253,7 @@ mod tests {
         known[0] = true;
         let masses: Vec<f64> = (0..rest.len()).map(|i| 0.002 + 0.001 * noise(i).x).collect();
         let threads = threads.free(&known);
-        let mut system = System::new(&threads, &masses, &known).unwrap();
+        let mut system = ThreadSystem::new(&threads, &masses, &known).unwrap();
         assert_eq!(matches!(system.equations, Equations::Narrow(_)), is_narrow);
         assert!(system.factorize(&threads, &x));
         let c: Vec<f64> = (0..threads.len()).map(|i| noise(i + 7).y).collect();
@@ -261,7 +261,7 @@ mod tests {
         assert!(system.solve(&c, &mut mu));
         // ∇C (M⁻¹ ∇Cᵀ μ), one factor after the other
         let mut moved = vec![Vec3::ZERO; rest.len()];
-        system.add_pull(&threads, &x, &mu, 1.0, &mut moved);
+        system.add_correction(&threads, &x, &mu, 1.0, &mut moved);
         assert_eq!(moved[0], Vec3::ZERO, "held");
         for (piece, c) in c.iter().enumerate() {
             let rate = threads.line(piece, &moved).dot(threads.line(piece, &x)) / threads.lengths()[piece];

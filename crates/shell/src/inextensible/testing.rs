@@ -3,7 +3,7 @@
 use dynamics::{Body, BodyBuilder};
 use geometry::{Vec2, Vec3};
 
-use super::{Face, Lay, Threads, Weave};
+use super::{Face, ThreadDirections, Threads, Weave};
 
 /// A horizontal grid of oblong quads, columns along x, rows along z, with uv in metres.
 pub(super) fn grid(columns: u32, rows: u32) -> (Vec<Vec3>, Vec<Face>) {
@@ -35,7 +35,7 @@ pub(super) fn chain(pieces: u32, length: f64) -> (Vec<Vec3>, Threads) {
 /// The threads of a grid.
 pub(super) fn grid_threads(columns: u32, rows: u32) -> (Vec<Vec3>, Threads) {
     let (rest, faces) = grid(columns, rows);
-    let weave = Weave::new(&rest, &faces, Lay::Uv(Vec3::Y)).unwrap();
+    let weave = Weave::new(&rest, &faces, ThreadDirections::Uv(Vec3::Y)).unwrap();
     let threads = Threads::new(&rest, weave.edges().collect()).unwrap();
     (rest, threads)
 }

@@ -96,7 +96,7 @@ impl Threads {
     }
 
     /// Only the pieces that can move: those with both ends known stay as the guide has them.
-    pub(super) fn free(&self, known: &[bool]) -> Self {
+    pub fn free(&self, known: &[bool]) -> Self {
         let is_free = |ends: &[u32; 2]| ends.iter().any(|&p| !known[p as usize]);
         let (edges, lengths) = self
             .edges
@@ -109,13 +109,13 @@ impl Threads {
     }
 
     /// From one end of a piece to the other.
-    pub(super) fn line(&self, piece: usize, x: &[Vec3]) -> Vec3 {
+    pub fn line(&self, piece: usize, x: &[Vec3]) -> Vec3 {
         let [a, b] = self.edges[piece];
         x[b as usize] - x[a as usize]
     }
 
     /// c of every piece, in metres.
-    pub(super) fn violations(&self, x: &[Vec3], c: &mut Vec<f64>) {
+    pub fn violations(&self, x: &[Vec3], c: &mut Vec<f64>) {
         c.clear();
         c.extend((0..self.len()).map(|piece| {
             let l = self.lengths[piece];

@@ -25,7 +25,7 @@ pub struct Face {
 
 /// What says how the threads run.
 #[derive(Clone, Copy, Debug)]
-pub enum Lay<'a> {
+pub enum ThreadDirections<'a> {
     /// Texture coordinates, warp along u; where a face has none, warp runs along this direction in space.
     Uv(Vec3),
     /// Named edges: those between two points that are marked are warp. From there threads run on through the quads: the side
@@ -52,13 +52,13 @@ pub struct Weave {
 
 /// Which thread an edge is a piece of.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum ThreadKind {
     Warp,
     Weft,
     Bias,
 }
 
-impl Kind {
+impl ThreadKind {
     fn crossed(self) -> Self {
         match self {
             Self::Warp => Self::Weft,
@@ -79,7 +79,7 @@ fn sides(points: &[u32]) -> impl Iterator<Item = [u32; 2]> + '_ {
 impl Weave {
     /// Finds the threads. Quads are taken as they are, triangles paired into quads where they are the halves of a grid's
     /// cells; polygons with more corners are surrounded by threads but hold none.
-    pub fn new(rest: &[Vec3], faces: &[Face], lay: Lay<'_>) -> Result<Self, Error> {
+    pub fn new(rest: &[Vec3], faces: &[Face], lay: ThreadDirections<'_>) -> Result<Self, Error> {
         for (index, face) in faces.iter().enumerate() {
             if let Some(&point) = face.points.iter().find(|&&p| p as usize >= rest.len()) {
                 return Err(Error::IndexOutOfRange { triangle: index, index: point, count: rest.len() });
@@ -96,14 +96,14 @@ impl Weave {
             ..Self::default()
         };
         let kinds = match lay {
-            Lay::Uv(direction) => kinds_by_axes(rest, &cells, direction),
-            Lay::Named(marked) => kinds_by_name(rest.len(), &cells, marked)?,
+            ThreadDirections::Uv(direction) => kinds_by_axes(rest, &cells, direction),
+            ThreadDirections::Named(marked) => kinds_by_name(rest.len(), &cells, marked)?,
         };
         for (edge, kind) in kinds {
             match kind {
-                Kind::Warp => weave.warp.push(edge),
-                Kind::Weft => weave.weft.push(edge),
-                Kind::Bias => weave.bias.push(edge),
+                ThreadKind::Warp => weave.warp.push(edge),
+                ThreadKind::Weft => weave.weft.push(edge),
+                ThreadKind::Bias => weave.bias.push(edge),
             }
         }
         if weave.warp.is_empty() && weave.weft.is_empty() {
@@ -172,8 +172,8 @@ fn cells(rest: &[Vec3], faces: &[Face]) -> (Vec<Face>, usize) {
 
 /// Each edge with its kind, sorted, from the direction of warp in each face. An edge that one face sees as a thread is one;
 /// quads have the first word.
-fn kinds_by_axes(rest: &[Vec3], cells: &[Face], direction: Vec3) -> Vec<([u32; 2], Kind)> {
-    let mut seen: Vec<([u32; 2], u8, Kind)> = Vec::new();
+fn kinds_by_axes(rest: &[Vec3], cells: &[Face], direction: Vec3) -> Vec<([u32; 2], ThreadKind)> {
+    let mut seen: Vec<([u32; 2], u8, ThreadKind)> = Vec::new();
     for face in cells {
         let corner = |i: usize| rest[face.points[i] as usize];
         let count = face.points.len();
@@ -185,19 +185,19 @@ fn kinds_by_axes(rest: &[Vec3], cells: &[Face], direction: Vec3) -> Vec<([u32; 2
         let axes = axes.or_else(|| axes_from_direction(&points, direction));
         let rank = u8::from(count != 4);
         let kind = |line: Vec3| {
-            let Some([warp, weft]) = axes else { return Kind::Bias };
+            let Some([warp, weft]) = axes else { return ThreadKind::Bias };
             let line = line.normalize_or_zero();
             match (line.dot(warp).abs(), line.dot(weft).abs()) {
-                (along, _) if along >= ALONG => Kind::Warp,
-                (_, along) if along >= ALONG => Kind::Weft,
-                _ => Kind::Bias,
+                (along, _) if along >= ALONG => ThreadKind::Warp,
+                (_, along) if along >= ALONG => ThreadKind::Weft,
+                _ => ThreadKind::Bias,
             }
         };
         for (i, side) in sides(&face.points).enumerate() {
             let line = corner((i + 1) % count) - corner(i);
             let opposite = if count == 4 { corner((i + 2) % 4) - corner((i + 3) % 4) } else { Vec3::ZERO };
             let kind = kind(line + opposite);
-            seen.push((side, rank + 2 * u8::from(kind == Kind::Bias), kind));
+            seen.push((side, rank + 2 * u8::from(kind == ThreadKind::Bias), kind));
         }
     }
     seen.sort_by_key(|&(edge, rank, _)| (edge, rank));
@@ -206,7 +206,11 @@ fn kinds_by_axes(rest: &[Vec3], cells: &[Face], direction: Vec3) -> Vec<([u32; 2
 }
 
 /// Each edge with its kind, sorted, spread from the named warp edges through the quads.
-fn kinds_by_name(points: usize, cells: &[Face], marked: &[bool]) -> Result<Vec<([u32; 2], Kind)>, Error> {
+fn kinds_by_name(
+    points: usize,
+    cells: &[Face],
+    marked: &[bool],
+) -> Result<Vec<([u32; 2], ThreadKind)>, Error> {
     if marked.len() != points {
         return Err(Error::WrongLength { what: "warp marks", found: marked.len(), expected: points });
     }
@@ -223,7 +227,8 @@ fn kinds_by_name(points: usize, cells: &[Face], marked: &[bool]) -> Result<Vec<(
         sides_of.push(places);
     }
     let named = |edge: &[u32; 2]| edge.iter().all(|&p| marked[p as usize]);
-    let mut kinds: Vec<Option<Kind>> = edges.iter().map(|edge| named(edge).then_some(Kind::Warp)).collect();
+    let mut kinds: Vec<Option<ThreadKind>> =
+        edges.iter().map(|edge| named(edge).then_some(ThreadKind::Warp)).collect();
     let mut open: VecDeque<usize> = (0..edges.len()).filter(|&edge| kinds[edge].is_some()).collect();
     while let Some(edge) = open.pop_front() {
         let Some(kind) = kinds[edge] else { continue };
@@ -241,7 +246,7 @@ fn kinds_by_name(points: usize, cells: &[Face], marked: &[bool]) -> Result<Vec<(
             }
         }
     }
-    Ok(edges.into_iter().zip(kinds).map(|(edge, kind)| (edge, kind.unwrap_or(Kind::Bias))).collect())
+    Ok(edges.into_iter().zip(kinds).map(|(edge, kind)| (edge, kind.unwrap_or(ThreadKind::Bias))).collect())
 }
 
 #[cfg(test)]
@@ -264,32 +269,35 @@ mod tests {
     #[test]
     fn uv_says_which_sides_are_warp() {
         let (rest, faces) = grid(5, 3);
-        let by_uv = Weave::new(&rest, &faces, Lay::Uv(Vec3::Y)).unwrap();
+        let by_uv = Weave::new(&rest, &faces, ThreadDirections::Uv(Vec3::Y)).unwrap();
         assert_eq!((by_uv.quads.len(), by_uv.paired, by_uv.others), (15, 0, 0));
         assert_eq!((by_uv.warp.len(), by_uv.weft.len(), by_uv.bias.len()), (5 * 4, 6 * 3, 0));
         assert!(is_along(&rest, &by_uv.warp, Vec3::X) && is_along(&rest, &by_uv.weft, Vec3::Z));
         // triangles give the same threads, and so do squeezed uvs
         let halves = triangulated(&faces);
-        let paired = Weave::new(&rest, &halves, Lay::Uv(Vec3::Y)).unwrap();
+        let paired = Weave::new(&rest, &halves, ThreadDirections::Uv(Vec3::Y)).unwrap();
         assert_eq!((paired.paired, &paired.warp, &paired.weft), (15, &by_uv.warp, &by_uv.weft));
         let mut squeezed = faces.clone();
         squeezed.iter_mut().flat_map(|face| &mut face.uvs).for_each(|uv| uv.x *= 0.01);
-        assert_eq!(Weave::new(&rest, &squeezed, Lay::Uv(Vec3::Y)).unwrap().warp, by_uv.warp);
+        assert_eq!(Weave::new(&rest, &squeezed, ThreadDirections::Uv(Vec3::Y)).unwrap().warp, by_uv.warp);
     }
 
     #[test]
     fn without_uv_a_direction_decides_and_names_decide_over_both() {
         let (rest, mut faces) = grid(5, 3);
-        let threads = Weave::new(&rest, &faces, Lay::Uv(Vec3::Y)).unwrap();
+        let threads = Weave::new(&rest, &faces, ThreadDirections::Uv(Vec3::Y)).unwrap();
         faces.iter_mut().for_each(|face| face.uvs.clear());
-        let turned = Weave::new(&rest, &faces, Lay::Uv(Vec3::Z)).unwrap();
+        let turned = Weave::new(&rest, &faces, ThreadDirections::Uv(Vec3::Z)).unwrap();
         assert_eq!((&turned.warp, &turned.weft), (&threads.weft, &threads.warp));
         // one edge along z is named: all threads along z are warp
         let mut marked = vec![false; rest.len()];
         [0, 6].iter().for_each(|&p: &usize| marked[p] = true);
-        let named = Weave::new(&rest, &faces, Lay::Named(&marked)).unwrap();
+        let named = Weave::new(&rest, &faces, ThreadDirections::Named(&marked)).unwrap();
         assert_eq!((&named.warp, &named.weft), (&threads.weft, &threads.warp));
-        assert!(matches!(Weave::new(&rest, &faces, Lay::Named(&[true])), Err(Error::WrongLength { .. })));
+        assert!(matches!(
+            Weave::new(&rest, &faces, ThreadDirections::Named(&[true])),
+            Err(Error::WrongLength { .. })
+        ));
     }
 
     #[test]
@@ -298,9 +306,12 @@ mod tests {
         for face in &mut faces {
             face.uvs.iter_mut().for_each(|uv| *uv = Vec2::new(uv.x + uv.y, uv.x - uv.y));
         }
-        let refused = Weave::new(&rest, &faces, Lay::Uv(Vec3::Y));
+        let refused = Weave::new(&rest, &faces, ThreadDirections::Uv(Vec3::Y));
         assert_eq!(refused, Err(Error::NoThreads { quads: 16, faces: 16 }));
-        assert_eq!(Weave::new(&rest, &[], Lay::Uv(Vec3::Y)), Err(Error::NoThreads { quads: 0, faces: 0 }));
+        assert_eq!(
+            Weave::new(&rest, &[], ThreadDirections::Uv(Vec3::Y)),
+            Err(Error::NoThreads { quads: 0, faces: 0 })
+        );
     }
 
     #[test]
@@ -308,7 +319,7 @@ mod tests {
         let (mut rest, mut faces) = grid(2, 1);
         rest.push(Vec3::new(rest[2].x + 0.05, 0.0, 0.05));
         faces.push(Face { points: vec![2, 5, 6], uvs: Vec::new() });
-        let weave = Weave::new(&rest, &faces, Lay::Uv(Vec3::X)).unwrap();
+        let weave = Weave::new(&rest, &faces, ThreadDirections::Uv(Vec3::X)).unwrap();
         assert_eq!((weave.quads.len(), weave.others), (2, 1));
         assert_eq!(weave.bias, [[2, 6], [5, 6]]);
     }
@@ -317,7 +328,7 @@ mod tests {
     fn shear_springs_hold_the_energy_of_the_sheared_area() {
         use dynamics::Element;
         let (rest, faces) = grid(3, 2);
-        let weave = Weave::new(&rest, &faces, Lay::Uv(Vec3::Y)).unwrap();
+        let weave = Weave::new(&rest, &faces, ThreadDirections::Uv(Vec3::Y)).unwrap();
         let gamma = 1e-4;
         let sheared: Vec<Vec3> = rest.iter().map(|p| *p + gamma * p.z * Vec3::X).collect();
         let springs = weave.shear_springs(&rest, 50.0);

@@ -1,7 +1,7 @@
 //! From test functions to constraint rows.
 
 use geometry::{Bounds, Mat3, Prolongation, Vec3, triangle_area};
-use linear::{Matrix, Pattern, Rows, Solver};
+use linear::{ConstraintRows, Matrix, Pattern, Solver};
 use std::sync::Arc;
 
 use super::TestFunctions;
@@ -15,7 +15,7 @@ type Row = Vec<(u32, f64)>;
 
 /// An undeformed surface: what integrals are taken over.
 #[derive(Clone, Copy, Debug)]
-pub struct Surface<'a> {
+pub struct RestSurface<'a> {
     /// Undeformed points.
     pub rest: &'a [Vec3],
     /// Triangles over them.
@@ -34,9 +34,9 @@ pub struct Surface<'a> {
 #[derive(Clone, Debug)]
 pub struct Averages {
     /// C̄, over the guide's points.
-    pub guide: Rows,
+    pub guide: ConstraintRows,
     /// C, over the tracked mesh's points.
-    pub tracked: Rows,
+    pub tracked: ConstraintRows,
     names: Vec<String>,
 }
 
@@ -48,8 +48,8 @@ impl Averages {
     /// others carry no constraint.
     pub fn new(
         functions: &TestFunctions,
-        guide: Surface<'_>,
-        tracked: Surface<'_>,
+        guide: RestSurface<'_>,
+        tracked: RestSurface<'_>,
         correspondence: &Prolongation,
         free: &[bool],
     ) -> Result<Self, Error> {
@@ -93,8 +93,8 @@ impl Averages {
             guide_rows.push(over_guide);
             tracked_rows.push(over_tracked);
         }
-        let guide = Rows::new(guide.rest.len(), guide_rows);
-        let tracked_rows = Rows::new(tracked.rest.len(), tracked_rows);
+        let guide = ConstraintRows::new(guide.rest.len(), guide_rows);
+        let tracked_rows = ConstraintRows::new(tracked.rest.len(), tracked_rows);
         let averages = Self { guide, tracked: tracked_rows, names: functions.names().to_vec() };
         averages.check(free)?;
         Ok(averages)
@@ -105,7 +105,7 @@ impl Averages {
     pub fn through(
         names: Vec<String>,
         functions: &[Vec<f64>],
-        tracked: Surface<'_>,
+        tracked: RestSurface<'_>,
         correspondence: &Prolongation,
         free: &[bool],
     ) -> Result<Self, Error> {
@@ -120,8 +120,8 @@ impl Averages {
             guide_rows.push(over_guide);
             tracked_rows.push(over_tracked);
         }
-        let guide = Rows::new(correspondence.coarse_count(), guide_rows);
-        let tracked = Rows::new(tracked.rest.len(), tracked_rows);
+        let guide = ConstraintRows::new(correspondence.coarse_count(), guide_rows);
+        let tracked = ConstraintRows::new(tracked.rest.len(), tracked_rows);
         let averages = Self { guide, tracked, names };
         averages.check(free)?;
         Ok(averages)
@@ -152,9 +152,9 @@ impl Averages {
     /// compliant may say the same thing twice.
     #[must_use]
     pub fn and(&self, other: &Self) -> Self {
-        let joined = |a: &Rows, b: &Rows| {
+        let joined = |a: &ConstraintRows, b: &ConstraintRows| {
             let rows = [a, b].into_iter().flat_map(|rows| (0..rows.len()).map(|r| rows.row(r).collect()));
-            Rows::new(a.count(), rows)
+            ConstraintRows::new(a.count(), rows)
         };
         Self {
             guide: joined(&self.guide, &other.guide),
@@ -222,7 +222,7 @@ struct Mass {
 }
 
 impl Mass {
-    fn new(surface: Surface<'_>) -> Self {
+    fn new(surface: RestSurface<'_>) -> Self {
         let mut around = vec![Vec::new(); surface.rest.len()];
         let mut lumped = vec![0.0; surface.rest.len()];
         let mut total = 0.0;
@@ -277,7 +277,7 @@ impl Mass {
 }
 
 /// Whether the undeformed guide, carried over, is the undeformed tracked mesh.
-fn lies_on(guide: Surface<'_>, tracked: Surface<'_>, correspondence: &Prolongation) -> bool {
+fn lies_on(guide: RestSurface<'_>, tracked: RestSurface<'_>, correspondence: &Prolongation) -> bool {
     if [correspondence.coarse_count(), correspondence.fine_count()] != [guide.rest.len(), tracked.rest.len()]
     {
         return false;
@@ -316,8 +316,8 @@ mod tests {
         let (rest, triangles, fine) = strip(3, scheme);
         let fine_rest = fine.prolongation.vectors(&rest);
         let functions = TestFunctions::hats(&fine.prolongation);
-        let guide = Surface { rest: &rest, triangles: &triangles };
-        let tracked = Surface { rest: &fine_rest, triangles: &fine.triangles };
+        let guide = RestSurface { rest: &rest, triangles: &triangles };
+        let tracked = RestSurface { rest: &fine_rest, triangles: &fine.triangles };
         let free = vec![true; fine_rest.len()];
         // by this the tracked mesh does not lie on the guide
         let elsewhere = Prolongation::new(rest.len(), fine_rest.iter().map(|_| vec![(0, 1.0)]));
@@ -373,8 +373,8 @@ mod tests {
         let (rest, triangles, fine) = strip(1, Scheme::Linear);
         let fine_rest = fine.prolongation.vectors(&rest);
         let count = fine_rest.len();
-        let guide = Surface { rest: &rest, triangles: &triangles };
-        let tracked = Surface { rest: &fine_rest, triangles: &fine.triangles };
+        let guide = RestSurface { rest: &rest, triangles: &triangles };
+        let tracked = RestSurface { rest: &fine_rest, triangles: &fine.triangles };
         let build = |functions: &TestFunctions, free: &[bool]| {
             Averages::new(functions, guide, tracked, &fine.prolongation, free)
         };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use geometry::{Mat3, Vec3, vertex_areas};
-use linear::{Matrix, Pattern, Rows, Solver};
+use linear::{ConstraintRows, Matrix, Pattern, Solver};
 
 use super::clusters::uniform;
 use crate::Error;
@@ -25,7 +25,7 @@ pub fn harmonics(rest: &[Vec3], triangles: &[[u32; 3]], count: usize) -> Result<
     // below the first tone of any surface of this area, so that constants do not drown the others
     let shift = 1.0 / total;
     let (pattern, matrix) = shifted_laplacian(rest, triangles, &areas, shift);
-    let rows = Rows::none(points);
+    let rows = ConstraintRows::none(points);
     let mut solver =
         Solver::new(&pattern, &known, &rows, linear::Settings { method: linear::Method::Direct })
             .map_err(Error::Solver)?;

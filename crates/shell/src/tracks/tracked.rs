@@ -1,17 +1,17 @@
 //! A shell that follows: body, constraints and state, stepped from guide frame to guide frame.
 
 use dynamics::{
-    Body, Effort, Elements, Error, Filter, Forces, Guide, Moment, Obstruction, Settings, Span, State,
-    Stepper, Still, Substeps,
+    Body, ContactModel, Effort, Elements, Error, Filter, Forces, Guide, GuideSample, Settings, Span, State,
+    StaticGuide, Stepper, Substeps,
 };
 use geometry::{Bounds, Prolongation, Vec3};
-use linear::Rows;
+use linear::ConstraintRows;
 
-use super::{Averages, Bound, Hold, linear_between};
+use super::{Averages, ConstraintStrength, ForceLimit, linear_between};
 use crate::{Cloth, Creases, Membrane, Plasticity};
 
 /// What a tracked shell is made of.
-pub struct Setup<'a> {
+pub struct TrackedSetup<'a> {
     /// Undeformed points of the tracked mesh.
     pub rest: &'a [Vec3],
     /// Its elements.
@@ -21,9 +21,9 @@ pub struct Setup<'a> {
     /// The constraints; `None` lets it move freely.
     pub averages: Option<Averages>,
     /// How hard each constraint is held, over time.
-    pub hold: Hold,
+    pub strength: ConstraintStrength,
     /// How hard each may pull, if there is a limit.
-    pub bound: Option<Bound>,
+    pub force_limit: Option<ForceLimit>,
     /// From the guide's points to those of the tracked mesh.
     pub correspondence: Prolongation,
     /// Points that follow the guide exactly.
@@ -46,11 +46,11 @@ pub struct Reshaping {
     /// the shape that the cloth was made with.
     pub keys: Vec<Vec<[f64; 2]>>,
     /// Makes the elements anew from blended points; triangles and material as before.
-    pub remake: Remake,
+    pub rebuild: RebuildCloth,
 }
 
 /// Makes the elements of a cloth from undeformed points. Where it cannot, the shape stays as it was.
-pub type Remake = Box<dyn Fn(&[Vec3]) -> Option<Cloth> + Send + Sync>;
+pub type RebuildCloth = Box<dyn Fn(&[Vec3]) -> Option<Cloth> + Send + Sync>;
 
 /// A shell that tracks a guide.
 pub struct Tracked {
@@ -59,8 +59,8 @@ pub struct Tracked {
     body: Body,
     stepper: Stepper,
     averages: Option<Averages>,
-    hold: Hold,
-    bound: Option<Bound>,
+    strength: ConstraintStrength,
+    force_limit: Option<ForceLimit>,
     correspondence: Prolongation,
     membranes: Vec<([u32; 3], Membrane)>,
     size: f64,
@@ -84,20 +84,24 @@ const TRIES: usize = 10;
 
 impl Tracked {
     /// Builds the body and does all symbolic work. The state is the rest shape until [`Tracked::begin`].
-    pub fn new(setup: Setup<'_>) -> Result<Self, Error> {
-        let Setup { rest, cloth, friction, averages, hold, correspondence, known, gravity, .. } = setup;
-        let Setup { mut stepping, plasticity, reshaping, bound, .. } = setup;
+    pub fn new(setup: TrackedSetup<'_>) -> Result<Self, Error> {
+        let TrackedSetup {
+            rest, cloth, friction, averages, strength, correspondence, known, gravity, ..
+        } = setup;
+        let TrackedSetup { mut stepping, plasticity, reshaping, force_limit, .. } = setup;
         // what changes between steps changes at every one of a fixed number
         let mut ticks = None;
         if let (Substeps::Fixed(count), true) =
-            (stepping.substeps, plasticity.is_some() || reshaping.is_some() || bound.is_some())
+            (stepping.substeps, plasticity.is_some() || reshaping.is_some() || force_limit.is_some())
         {
             ticks = Some(count.max(1));
             stepping.substeps = Substeps::Fixed(1);
         }
         let count = rest.len();
         let creases = Creases::new(&cloth, rest, plasticity, HINGES);
-        let rows = averages.as_ref().map_or_else(|| Rows::none(count), |averages| averages.tracked.clone());
+        let rows = averages
+            .as_ref()
+            .map_or_else(|| ConstraintRows::none(count), |averages| averages.tracked.clone());
         let body = Body::builder(cloth.masses)
             .energy(Elements::new(cloth.membranes.iter().copied()).damped(friction))
             .energy(Elements::new(cloth.hinges).damped(friction))
@@ -113,8 +117,8 @@ impl Tracked {
             body,
             stepper,
             averages,
-            hold,
-            bound,
+            strength,
+            force_limit,
             correspondence,
             membranes: cloth.membranes,
             size: Bounds::of(rest.iter().copied()).diagonal(),
@@ -134,7 +138,8 @@ impl Tracked {
         self.state = State::at_rest(start.clone());
         self.renew();
         let Some(averages) = &self.averages else { return Ok(()) };
-        let still = Halt { points: Still::new(start.clone()), averages: averages.guide.multiply(guide) };
+        let still =
+            Halt { points: StaticGuide::new(start.clone()), averages: averages.guide.multiply(guide) };
         let masses: Vec<f64> = self.body.masses().to_vec();
         let bare = Body::builder(masses)
             .known(self.body.known().to_vec())
@@ -149,15 +154,15 @@ impl Tracked {
         &mut self,
         guide: &[Vec3],
         seconds: f64,
-        obstruction: Option<&mut dyn Obstruction>,
+        contact: Option<&mut dyn ContactModel>,
         filters: &mut [&mut dyn Filter],
     ) -> Result<Effort, Error> {
-        let points = Still::new(self.correspondence.vectors(guide));
+        let points = StaticGuide::new(self.correspondence.vectors(guide));
         let averages = self.averages.as_ref().map(|a| a.guide.multiply(guide)).unwrap_or_default();
         let time = self.state.time;
         let halt = Halt { points, averages };
         let (body, state) = (&self.body, &mut self.state);
-        let effort = self.stepper.advance_against(body, state, &halt, obstruction, seconds, filters)?;
+        let effort = self.stepper.advance_with_contact(body, state, &halt, contact, seconds, filters)?;
         self.state.time = time;
         Ok(effort)
     }
@@ -167,16 +172,16 @@ impl Tracked {
         &mut self,
         span: &GuideSpan,
         seconds: f64,
-        mut obstruction: Option<&mut dyn Obstruction>,
+        mut contact: Option<&mut dyn ContactModel>,
         filters: &mut [&mut dyn Filter],
     ) -> Result<Effort, Error> {
-        let changes = self.is_plastic || self.reshaping.is_some() || self.bound.is_some();
+        let changes = self.is_plastic || self.reshaping.is_some() || self.force_limit.is_some();
         let by_the_clock = (seconds * TICKS_HZ).ceil().max(1.0) as usize;
         let ticks = if changes { self.ticks.unwrap_or(by_the_clock) } else { 1 };
         let mut effort = Effort::default();
         for _ in 0..ticks {
             self.renew();
-            let against = obstruction.as_mut().map(|o| &mut **o as &mut dyn Obstruction);
+            let against = contact.as_mut().map(|o| &mut **o as &mut dyn ContactModel);
             self.tick(span, seconds / ticks as f64, against, filters, &mut effort)?;
             if self.is_plastic {
                 self.creases.yield_to(&mut self.body, &self.state.positions);
@@ -191,25 +196,26 @@ impl Tracked {
         &mut self,
         span: &GuideSpan,
         seconds: f64,
-        mut obstruction: Option<&mut dyn Obstruction>,
+        mut contact: Option<&mut dyn ContactModel>,
         filters: &mut [&mut dyn Filter],
         effort: &mut Effort,
     ) -> Result<(), Error> {
-        let before = self.bound.as_ref().map(|_| self.state.clone());
-        let tries = if obstruction.is_some() || before.is_none() { 1 } else { TRIES };
-        self.bound.iter_mut().for_each(Bound::begin);
+        let before = self.force_limit.as_ref().map(|_| self.state.clone());
+        let tries = if contact.is_some() || before.is_none() { 1 } else { TRIES };
+        self.force_limit.iter_mut().for_each(ForceLimit::begin);
         for left in (0..tries).rev() {
-            let guide = Held { span, hold: &self.hold, bound: self.bound.as_ref() };
-            let against = obstruction.as_mut().map(|o| &mut **o as &mut dyn Obstruction);
+            let guide =
+                ConstrainedSpan { span, strength: &self.strength, force_limit: self.force_limit.as_ref() };
+            let against = contact.as_mut().map(|o| &mut **o as &mut dyn ContactModel);
             let (body, state) = (&self.body, &mut self.state);
-            let more = self.stepper.advance_against(body, state, &guide, against, seconds, filters)?;
+            let more = self.stepper.advance_with_contact(body, state, &guide, against, seconds, filters)?;
             effort.steps += more.steps;
             effort.rejected += more.rejected;
             effort.iterations += more.iterations;
             effort.factorizations += more.factorizations;
             effort.linear_iterations += more.linear_iterations;
             let forces = self.forces(span);
-            let again = self.bound.as_mut().is_some_and(|bound| bound.overdrawn(&forces));
+            let again = self.force_limit.as_mut().is_some_and(|force_limit| force_limit.is_exceeded(&forces));
             match &before {
                 Some(before) if again && left > 0 => self.state.clone_from(before),
                 _ => break,
@@ -220,15 +226,17 @@ impl Tracked {
 
     /// How hard each constraint pulls now, in newtons; nothing without limits.
     fn forces(&self, span: &GuideSpan) -> Vec<f64> {
-        let (Some(averages), Some(bound)) = (&self.averages, &self.bound) else { return Vec::new() };
+        let (Some(averages), Some(force_limit)) = (&self.averages, &self.force_limit) else {
+            return Vec::new();
+        };
         let mut compliance = vec![0.0; averages.len()];
-        self.hold.set(self.state.time, &mut compliance);
-        bound.loosen(&mut compliance);
+        self.strength.set(self.state.time, &mut compliance);
+        force_limit.add_slack(&mut compliance);
         let mut wanted = vec![Vec3::ZERO; averages.len()];
         let mut speeds = wanted.clone();
         span.averages.sample(self.state.time, &mut wanted, &mut speeds);
         let reached = averages.tracked.multiply(&self.state.positions);
-        let pulls = self.stepper.pulls();
+        let pulls = self.stepper.constraint_forces();
         (0..averages.len())
             .map(|r| match compliance[r] > 0.0 {
                 true => wanted[r].distance(reached[r]) / compliance[r],
@@ -250,7 +258,7 @@ impl Tracked {
             self.rest[i] + shapes.map(|(w, shape)| *w * (shape[i] - self.rest[i])).sum::<Vec3>()
         };
         let points: Vec<Vec3> = (0..self.rest.len()).map(blended).collect();
-        let Some(cloth) = (reshaping.remake)(&points) else { return };
+        let Some(cloth) = (reshaping.rebuild)(&points) else { return };
         self.shaped = weights;
         let fresh = Elements::new(cloth.membranes.iter().copied());
         let mut fresh = fresh.iter().map(|(_, membrane)| *membrane);
@@ -269,7 +277,8 @@ impl Tracked {
             true => self.creases.state().flatten().flat_map(f64::to_le_bytes).collect(),
             false => Vec::new(),
         };
-        let slack = self.bound.iter().flat_map(|bound| bound.slack()).flat_map(|e| e.to_le_bytes());
+        let slack =
+            self.force_limit.iter().flat_map(|force_limit| force_limit.slack()).flat_map(|e| e.to_le_bytes());
         let creases: Vec<u8> = creases.into_iter().chain(slack).collect();
         let length = (creases.len() as u64).to_le_bytes();
         [&length[..], &creases, &self.state.to_bytes()].concat()
@@ -282,7 +291,7 @@ impl Tracked {
         let Some((creases, state)) = rest.split_at_checked(length) else { return false };
         let (words, []) = creases.as_chunks::<8>() else { return false };
         let numbers: Vec<f64> = words.iter().map(|word| f64::from_le_bytes(*word)).collect();
-        let limited = self.bound.as_ref().map_or(0, |bound| bound.slack().len());
+        let limited = self.force_limit.as_ref().map_or(0, |force_limit| force_limit.slack().len());
         let Some(creased) = numbers.len().checked_sub(limited) else { return false };
         let (creases, slack) = numbers.split_at(creased);
         let (pairs, []) = creases.as_chunks::<2>() else { return false };
@@ -293,7 +302,7 @@ impl Tracked {
         if self.is_plastic && !self.creases.restore(&mut self.body, pairs) {
             return false;
         }
-        if !self.bound.as_mut().is_none_or(|bound| bound.restore(slack)) {
+        if !self.force_limit.as_mut().is_none_or(|force_limit| force_limit.restore(slack)) {
             return false;
         }
         self.state = state;
@@ -357,14 +366,14 @@ impl Tracked {
         let Some(averages) = &self.averages else { return 0.0 };
         let gaps = averages.guide.multiply(guide).into_iter();
         let gaps = gaps.zip(averages.tracked.multiply(&self.state.positions)).enumerate();
-        gaps.filter(|(row, _)| self.hold.is_hard(*row, self.state.time) && !self.slips(*row))
+        gaps.filter(|(row, _)| self.strength.is_hard(*row, self.state.time) && !self.slips(*row))
             .map(|(_, (want, have))| want.distance(have) / self.size)
             .fold(0.0, f64::max)
     }
 
     /// Whether a constraint gives way now, because more force than its limit would be needed to hold it.
     pub fn slips(&self, row: usize) -> bool {
-        self.bound.as_ref().is_some_and(|bound| bound.slips(row))
+        self.force_limit.as_ref().is_some_and(|force_limit| force_limit.slips(row))
     }
 
     /// How far each average is from the guide's, in metres, with its name.
@@ -378,8 +387,8 @@ impl Tracked {
     /// Energies of the moment, in joules: kinetic, elastic.
     pub fn energies(&self) -> [f64; 2] {
         let State { positions: x, velocities: v, time, .. } = &self.state;
-        let moment = Moment { time: *time, guide_positions: x, guide_velocities: v };
-        [self.body.kinetic_energy(v), self.body.elastic_energy(&moment, x)]
+        let sample = GuideSample { time: *time, guide_positions: x, guide_velocities: v };
+        [self.body.kinetic_energy(v), self.body.elastic_energy(&sample, x)]
     }
 }
 
@@ -390,14 +399,14 @@ pub struct GuideSpan {
     averages: Span,
 }
 
-/// A span with the strength of its hold and the limit of its pull.
-struct Held<'a> {
+/// A span with the strength of its constraints and the limit of their force.
+struct ConstrainedSpan<'a> {
     span: &'a GuideSpan,
-    hold: &'a Hold,
-    bound: Option<&'a Bound>,
+    strength: &'a ConstraintStrength,
+    force_limit: Option<&'a ForceLimit>,
 }
 
-impl Guide for Held<'_> {
+impl Guide for ConstrainedSpan<'_> {
     fn sample(&self, time: f64, positions: &mut [Vec3], velocities: &mut [Vec3]) {
         self.span.points.sample(time, positions, velocities);
     }
@@ -407,20 +416,20 @@ impl Guide for Held<'_> {
         self.span.averages.sample(time, values, &mut speeds);
     }
 
-    fn rows(&self, time: f64, rows: &mut Rows) {
-        if let Some(bound) = self.bound {
+    fn rows(&self, time: f64, rows: &mut ConstraintRows) {
+        if let Some(force_limit) = self.force_limit {
             rows.compliance_mut().fill(0.0);
-            self.hold.set(time, rows.compliance_mut());
-            bound.loosen(rows.compliance_mut());
+            self.strength.set(time, rows.compliance_mut());
+            force_limit.add_slack(rows.compliance_mut());
         } else {
-            self.hold.set(time, rows.compliance_mut());
+            self.strength.set(time, rows.compliance_mut());
         }
     }
 }
 
 /// A guide that stands still.
 struct Halt {
-    points: Still,
+    points: StaticGuide,
     averages: Vec<Vec3>,
 }
 

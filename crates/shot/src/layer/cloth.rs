@@ -9,8 +9,8 @@ use std::sync::Arc;
 use clip::{Mesh, Selector};
 use contact::Attachment;
 use dynamics::{
-    Body, Effort, Elements, Follow, FollowDamping, Forces, Guide, Integrator, Leash, Moment, Obstruction,
-    Span, State, Stepper, Still, Substeps, follow_stiffness,
+    Body, ContactModel, Effort, Elements, Follow, FollowDamping, Forces, Guide, GuideSample, Integrator,
+    MaxDistance, Span, State, StaticGuide, Stepper, Substeps, follow_stiffness,
 };
 use geometry::{Vec2, Vec3};
 use schemars::JsonSchema;
@@ -256,7 +256,7 @@ pub(super) struct Fabric {
     stepper: Stepper,
     /// What keeps threads at their lengths.
     hold: Option<Hold>,
-    leash: Option<Leash>,
+    leash: Option<MaxDistance>,
     collider: Option<Collider>,
     state: State,
     membranes: Vec<([u32; 3], Membrane)>,
@@ -356,7 +356,7 @@ impl Fabric {
         Ok(Self {
             input: input.clone(),
             collider,
-            leash: settings.max_distance.map(|distance| Leash::new(vec![distance; count])),
+            leash: settings.max_distance.map(|distance| MaxDistance::new(vec![distance; count])),
             state: State::at_rest(start),
             body,
             stepper,
@@ -388,10 +388,10 @@ impl Fabric {
     fn advance(&mut self, guide: &dyn Guide, seconds: f64) -> Result<Effort, Failure> {
         let end = self.state.time + seconds;
         let mut filters = filters(&mut self.hold, &mut self.leash);
-        let obstruction =
-            self.collider.as_mut().map(|collider| &mut collider.collision as &mut dyn Obstruction);
+        let contact_model =
+            self.collider.as_mut().map(|collider| &mut collider.collision as &mut dyn ContactModel);
         self.stepper
-            .advance_against(&self.body, &mut self.state, guide, obstruction, seconds, &mut filters)
+            .advance_with_contact(&self.body, &mut self.state, guide, contact_model, seconds, &mut filters)
             .map_err(|error| {
                 let mut held = vec![Vec3::ZERO; self.body.point_count()];
                 guide.sample(end, &mut held, &mut vec![Vec3::ZERO; self.body.point_count()]);
@@ -401,7 +401,7 @@ impl Fabric {
     }
 
     fn settle(&mut self) -> Result<(), Failure> {
-        let guide = Still::new(self.state.positions.clone());
+        let guide = StaticGuide::new(self.state.positions.clone());
         let frame = 1.0 / self.input.clip.frame_rate_hz;
         let frames = (self.pre_roll / frame).ceil();
         self.state.time = -frames * frame;
@@ -419,7 +419,7 @@ impl Fabric {
 /// What corrects a step, in order.
 fn filters<'a>(
     hold: &'a mut Option<Hold>,
-    leash: &'a mut Option<Leash>,
+    leash: &'a mut Option<MaxDistance>,
 ) -> Vec<&'a mut dyn dynamics::Filter> {
     let hold = hold.as_mut().and_then(Hold::filter);
     let leash = leash.as_mut().map(|leash| leash as &mut dyn dynamics::Filter);
@@ -448,7 +448,7 @@ impl Simulation for Fabric {
         let (x, v) = (&self.state.positions, &self.state.velocities);
         let input = self.input.points(index)?;
         let guide = to_vectors(&input);
-        let moment = Moment { time: self.state.time, guide_positions: &guide, guide_velocities: v };
+        let moment = GuideSample { time: self.state.time, guide_positions: &guide, guide_velocities: v };
         result.figures.add("energy/kinetic", "J", self.body.kinetic_energy(v));
         result.figures.add("energy/elastic", "J", self.body.elastic_energy(&moment, x));
         match &mut self.hold {

@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 
 use clip::{Clip, ReadOptions};
-use contact::{Attachment, Audited, Collision, Shape, Sides, Surface, audit};
+use contact::{Attachment, AuditedSurface, BarrierContact, CollisionSurface, Shape, Sides, audit};
 use dynamics::Span;
 use geometry::Vec3;
 use glam::DQuat;
@@ -175,13 +175,13 @@ impl Contact {
         rest: Vec<Vec3>,
         triangles: Vec<[u32; 3]>,
         known: Vec<bool>,
-    ) -> Surface {
-        Surface {
+    ) -> CollisionSurface {
+        CollisionSurface {
             known,
             thickness: self.thickness,
             friction: self.friction,
             self_contact: self.with_itself,
-            ..Surface::free(name, rest, triangles)
+            ..CollisionSurface::free(name, rest, triangles)
         }
     }
 
@@ -189,7 +189,7 @@ impl Contact {
     pub fn collider(
         &self,
         input: &Target,
-        surface: Surface,
+        surface: CollisionSurface,
         attachment: Attachment,
     ) -> Result<Collider, Failure> {
         let triangles = surface.triangles.clone();
@@ -200,7 +200,7 @@ impl Contact {
     pub fn collider_of_pieces(
         &self,
         input: &Target,
-        pieces: Vec<Surface>,
+        pieces: Vec<CollisionSurface>,
         attachment: Attachment,
         triangles: Vec<[u32; 3]>,
     ) -> Result<Collider, Failure> {
@@ -217,12 +217,12 @@ impl Contact {
             pieces: pieces.len(),
             triangles: obstacles.iter().map(|surface| surface.triangles.clone()).collect(),
             surface: triangles,
-            collision: Collision::new(pieces, attachment, obstacles).map_err(Failure::new)?,
+            collision: BarrierContact::new(pieces, attachment, obstacles).map_err(Failure::new)?,
             sources,
             rate: input.clip.frame_rate_hz,
         };
         let places = collider.places(0.0)?;
-        collider.collision.place(&places).map_err(Failure::new)?;
+        collider.collision.place_obstacles(&places).map_err(Failure::new)?;
         collider.hold(0, 0.0, 1.0)?;
         Ok(collider)
     }
@@ -240,10 +240,10 @@ impl Obstacle {
         number: usize,
         input: &Target,
         contact: &Contact,
-    ) -> Result<Vec<(Source, Surface)>, Failure> {
+    ) -> Result<Vec<(Source, CollisionSurface)>, Failure> {
         let mesh = |clip: &Clip, mesh: usize| {
             let (name, rest) = (&clip.meshes[mesh].name, clip.meshes[mesh].rest());
-            let surface = Surface::obstacle(name, rest, clip.meshes[mesh].point_triangles());
+            let surface = CollisionSurface::obstacle(name, rest, clip.meshes[mesh].point_triangles());
             (Source::Mesh { clip: clip.clone(), mesh }, self.dressed(surface, contact))
         };
         match (&self.mesh, &self.file, self.shape) {
@@ -270,16 +270,16 @@ impl Obstacle {
         }
     }
 
-    fn dressed(&self, surface: Surface, contact: &Contact) -> Surface {
+    fn dressed(&self, surface: CollisionSurface, contact: &Contact) -> CollisionSurface {
         let sides = match self.sides {
             Faces::Both => surface.sides,
             Faces::Front => Sides::Front,
         };
         let friction = self.friction.unwrap_or(contact.friction);
-        Surface { thickness: self.thickness, friction, sides, ..surface }
+        CollisionSurface { thickness: self.thickness, friction, sides, ..surface }
     }
 
-    fn shaped(&self, name: &str, contact: &Contact) -> Result<Surface, contact::Error> {
+    fn shaped(&self, name: &str, contact: &Contact) -> Result<CollisionSurface, contact::Error> {
         let (centre, axis) = (Vec3::from(self.centre), Vec3::from(self.axis));
         let shape = match self.shape.unwrap_or(Form::Sphere) {
             Form::Plane => return Ok(self.dressed(contact::plane(name, centre, axis, PLANE)?, contact)),
@@ -321,8 +321,8 @@ impl Source {
 
 /// A surface among its obstacles, frame by frame.
 pub struct Collider {
-    /// To be handed to [`dynamics::Stepper::advance_against`].
-    pub collision: Collision,
+    /// To be handed to [`dynamics::Stepper::advance_with_contact`].
+    pub collision: BarrierContact,
     sources: Vec<Source>,
     /// Of the pieces, then of the obstacles.
     names: Vec<String>,
@@ -368,23 +368,27 @@ impl Collider {
     /// Adds what went on to a frame's result, and judges the frame as it is stored: `points` of the surface, obstacles where
     /// the animation has them.
     pub fn report(&self, index: usize, points: &[[f32; 3]], result: &mut FrameResult) -> Result<(), Failure> {
-        let strife = self.collision.strife();
+        let report = self.collision.report();
         let mut obstacles: Vec<Vec<[f32; 3]>> = Vec::new();
         for source in &self.sources {
             obstacles
                 .push(source.at(index as f64, self.rate)?.iter().map(|p| p.as_vec3().to_array()).collect());
         }
-        let mut audited =
-            vec![Audited { name: &self.names[0], points, triangles: &self.surface, is_obstacle: false }];
+        let mut audited = vec![AuditedSurface {
+            name: &self.names[0],
+            points,
+            triangles: &self.surface,
+            is_obstacle: false,
+        }];
         for (k, points) in obstacles.iter().enumerate() {
             let (name, triangles) = (&self.names[self.pieces + k], &self.triangles[k]);
-            audited.push(Audited { name, points, triangles, is_obstacle: true });
+            audited.push(AuditedSurface { name, points, triangles, is_obstacle: true });
         }
         let crossings = audit(&audited).map_err(Failure::new)?;
         let with_itself = crossings.iter().filter(|c| c.first.0 == c.second.0).count();
         result.figures.add("intersections/itself", "", with_itself as f64);
         result.figures.add("intersections/obstacles", "", (crossings.len() - with_itself) as f64);
-        result.figures.add("contact/pairs", "", strife.contacts as f64);
+        result.figures.add("contact/pairs", "", report.contacts as f64);
         if let Some(crossing) = crossings.first() {
             let [a, b] = [crossing.first, crossing.second];
             result.warnings.push(format!(
@@ -396,21 +400,21 @@ impl Collider {
                 audited[b.0 as usize].name,
             ));
         }
-        if let Some((obstacle, point)) = strife.lagging {
-            let [x, y, z] = strife.place.to_array();
+        if let Some((obstacle, point)) = report.lagging {
+            let [x, y, z] = report.place.to_array();
             result.warnings.push(format!(
                 "no room: point {point} of `{}` waits {:.1} mm behind its animation near ({x:.3}, {y:.3}, {z:.3})",
                 self.names[obstacle],
-                1e3 * strife.lag,
+                1e3 * report.lag,
             ));
         }
-        if strife.teleported {
+        if report.teleported {
             result.warnings.push("an obstacle jumps here: it was taken to its new place at once".into());
         }
-        if strife.crossings + strife.inside > 0 {
+        if report.crossings + report.inside > 0 {
             result.warnings.push(format!(
                 "untangling {} crossings, {} points inside obstacles",
-                strife.crossings, strife.inside
+                report.crossings, report.inside
             ));
         }
         Ok(())

@@ -12,7 +12,8 @@ use geometry::{Vec2, Vec3};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shell::{
-    Bending, Face, FastProjection, Hardening, Impulse, Lay, Material, Threads, Weave, Wind, overstretched,
+    Bending, Face, FastProjection, Hardening, Impulse, Material, ThreadDirections, Threads, Weave, Wind,
+    overstretched,
 };
 
 use super::cloth::{Fabric, add_files, weights};
@@ -189,7 +190,8 @@ impl Inextensible {
             Some(warp) => Some(weights(warp, input)?.iter().map(|w| *w > 0.5).collect()),
             None => None,
         };
-        let lay = marked.as_ref().map_or(Lay::Uv(Vec3::Y), |marked| Lay::Named(marked));
+        let lay =
+            marked.as_ref().map_or(ThreadDirections::Uv(Vec3::Y), |marked| ThreadDirections::Named(marked));
         Weave::new(rest, &faces(mesh), lay).map_err(|error| {
             let help = match error {
                 shell::Error::NoThreads { .. } if self.warp.is_some() => {

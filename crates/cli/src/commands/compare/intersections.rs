@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use clip::Clip;
-use contact::{Audited, Crossing, audit};
+use contact::{AuditedSurface, Crossing, audit};
 use serde_json::{Value, json};
 
 use crate::source;
@@ -32,8 +32,8 @@ impl Intersections {
         for index in 0..clip.frame_count() {
             let frame = watched.checked_frame(index)?;
             let parts = clip.meshes.iter().zip(&frame.points).zip(&triangles);
-            let audited: Vec<Audited<f32>> = parts
-                .map(|((mesh, points), triangles)| Audited {
+            let audited: Vec<AuditedSurface<f32>> = parts
+                .map(|((mesh, points), triangles)| AuditedSurface {
                     name: &mesh.name,
                     points,
                     triangles,

@@ -1,8 +1,8 @@
 //! A surface full of flesh, in motion.
 
-use dynamics::Obstruction;
+use dynamics::ContactModel;
 use geometry::{TetQuality, Topology, Vec3};
-use solid::{EnrichSettings, Enriched, Pose, Solid, Surface};
+use solid::{EmbeddedSurface, EnrichSettings, Enriched, Pose, Solid};
 
 use super::Enrich;
 use super::filling;
@@ -51,7 +51,7 @@ impl Flesh {
         let rows = averages.as_ref().map_or(0, |averages| averages.rows.len());
         let mass: f64 = solid.masses.iter().sum();
         let engine = solid::Enrich::new(
-            &Surface { mesh: tets, embedding, areas: &areas },
+            &EmbeddedSurface { mesh: tets, embedding, areas: &areas },
             solid,
             follow.surface,
             Some(follow.points),
@@ -149,25 +149,25 @@ impl Simulation for Flesh {
         let mut result = FrameResult::default();
         let enriched = if index == 0 {
             result.warnings = self.warnings.clone();
-            let obstruction = match &mut self.collider {
+            let contact_model = match &mut self.collider {
                 Some(collider) if self.pre_roll > 0.0 => {
                     // whole frames of it, and one to spare
                     let seconds = self.pre_roll + 2.0 / self.input.clip.frame_rate_hz;
                     collider.hold(0, -seconds, seconds)?;
-                    Some(&mut collider.collision as &mut dyn Obstruction)
+                    Some(&mut collider.collision as &mut dyn ContactModel)
                 }
                 _ => None,
             };
-            self.engine.begin_against(&surface, next.as_deref(), obstruction)
+            self.engine.begin_with_contact(&surface, next.as_deref(), contact_model)
         } else {
-            let obstruction = match &mut self.collider {
+            let contact_model = match &mut self.collider {
                 Some(collider) => {
                     collider.go_to(index)?;
-                    Some(&mut collider.collision as &mut dyn Obstruction)
+                    Some(&mut collider.collision as &mut dyn ContactModel)
                 }
                 None => None,
             };
-            self.engine.frame_against(index, &surface, next.as_deref(), obstruction)
+            self.engine.frame_with_contact(index, &surface, next.as_deref(), contact_model)
         };
         let Enriched { mut positions, exact, fitted, effort, reset } = enriched.map_err(Failure::new)?;
         move_rigidly(&self.rigid, &self.rest, &mut positions, &exact);

@@ -2,8 +2,10 @@
 
 use clip::Selector;
 use geometry::{Embedding, TetMesh, Vec3};
-use linear::Rows;
-use solid::{Averages, Material, Spread, WeightKey, complementary_rows, from_surface, spread, surface_rows};
+use linear::ConstraintRows;
+use solid::{
+    AverageRows, Material, Spread, WeightKey, complementary_rows, from_surface, spread, surface_rows,
+};
 
 use super::{Enrich, Key, Region, Stroke};
 use crate::layer::{Failure, Target};
@@ -129,8 +131,8 @@ impl Maps<'_> {
         masses: &[f64],
         rest: &[Vec3],
         triangles: &[[u32; 3]],
-    ) -> Result<Option<Averages>, Failure> {
-        let mut averages: Option<Averages> = None;
+    ) -> Result<Option<AverageRows>, Failure> {
+        let mut averages: Option<AverageRows> = None;
         if self.settings.patches > 0 {
             let patches = patches(rest, triangles, self.settings.patches);
             averages = Some(surface_rows(self.embedding, &patches));
@@ -141,7 +143,7 @@ impl Maps<'_> {
             let rows = complementary_rows(self.mesh.points(), masses, &bones, &leak);
             averages = Some(match averages {
                 // tracked and complementary at once: all rows of both, followed as the fit does
-                Some(tracked) => Averages { rows: joined(&tracked.rows, &rows.rows), surface_rows: None },
+                Some(tracked) => AverageRows { rows: joined(&tracked.rows, &rows.rows), surface_rows: None },
                 None => rows,
             });
         }
@@ -223,7 +225,7 @@ fn patches(rest: &[Vec3], triangles: &[[u32; 3]], count: usize) -> Vec<Vec<f64>>
 }
 
 /// All rows of both.
-fn joined(a: &Rows, b: &Rows) -> Rows {
+fn joined(a: &ConstraintRows, b: &ConstraintRows) -> ConstraintRows {
     let rows = [a, b].into_iter().flat_map(|rows| (0..rows.len()).map(|r| rows.row(r).collect::<Vec<_>>()));
-    Rows::new(a.count(), rows.collect::<Vec<_>>())
+    ConstraintRows::new(a.count(), rows.collect::<Vec<_>>())
 }

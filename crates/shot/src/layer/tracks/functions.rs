@@ -4,7 +4,7 @@ use clip::{Clip, Mesh, Selector};
 use geometry::{Prolongation, Vec3};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use shell::tracks::{Averages, Clusters, Surface, TestFunctions, cluster, harmonics};
+use shell::tracks::{Averages, Clusters, RestSurface, TestFunctions, cluster, harmonics};
 
 use super::Tracks;
 use crate::layer::{Failure, Target};
@@ -124,8 +124,8 @@ impl Tracks {
         let guide_rest = guide.rest();
         let guide_triangles = guide.point_triangles();
         let make = |tests: &Tests| -> Result<Averages, Failure> {
-            let coarse = Surface { rest: &guide_rest, triangles: &guide_triangles };
-            let fine = Surface { rest: &rest, triangles: &triangles };
+            let coarse = RestSurface { rest: &guide_rest, triangles: &guide_triangles };
+            let fine = RestSurface { rest: &rest, triangles: &triangles };
             let averages = match tests.kind(self.is_same_mesh()) {
                 Kind::Harmonics => {
                     let functions = harmonics(&rest, &triangles, tests.count).map_err(explain)?;

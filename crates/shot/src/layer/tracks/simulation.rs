@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use contact::Attachment;
-use dynamics::Obstruction;
+use dynamics::ContactModel;
 use geometry::{Bounds, Mat3, Vec2, Vec3};
-use shell::tracks::{Averages, Bound, Hold, Reshaping, Setup, Tracked};
+use shell::tracks::{Averages, ConstraintStrength, ForceLimit, Reshaping, Tracked, TrackedSetup};
 use shell::{Bending, Cloth, ClothBuilder, Material, Plasticity, Strain, Uvs, WindField};
 
 use super::Tracks;
@@ -64,8 +64,9 @@ impl Following {
             Some(second) => parts.first.and(second),
             None => parts.first,
         };
-        let hold = hold(settings, input, &averages, first, &cloth.masses)?;
-        let bound = settings.max_pull.map(|pull| Bound::new(pull, &averages.tracked, &cloth.masses));
+        let strength = strengths(settings, input, &averages, first, &cloth.masses)?;
+        let force_limit =
+            settings.max_pull.map(|pull| ForceLimit::new(pull, &averages.tracked, &cloth.masses));
         let mut warnings = Vec::new();
         if !cloth.report.degenerate_triangles.is_empty() {
             let count = cloth.report.degenerate_triangles.len();
@@ -89,15 +90,15 @@ impl Following {
         let reshaping = (!settings.relief.is_empty()).then(|| Reshaping {
             shapes: settings.relief.iter().map(|r| r.shape.pressed(&parts.rest, &parts.triangles)).collect(),
             keys: settings.relief.iter().map(|relief| relief.keys.clone()).collect(),
-            remake: Box::new(move |rest: &[Vec3]| recipe.make(rest).ok()),
+            rebuild: Box::new(move |rest: &[Vec3]| recipe.make(rest).ok()),
         });
-        let tracked = Tracked::new(Setup {
+        let tracked = Tracked::new(TrackedSetup {
             rest: &parts.rest,
             cloth,
             friction: material.damping_time(),
             averages: Some(averages),
-            hold,
-            bound,
+            strength,
+            force_limit,
             correspondence: parts.correspondence,
             known,
             gravity: Vec3::from(settings.gravity),
@@ -144,8 +145,8 @@ impl Following {
             if let Some(collider) = &mut self.collider {
                 collider.hold(0, 0.0, frame)?;
             }
-            let obstruction = against(&mut self.collider);
-            self.tracked.settle(&guide, frame, obstruction, &mut []).map_err(explain)?;
+            let contact_model = against(&mut self.collider);
+            self.tracked.settle(&guide, frame, contact_model, &mut []).map_err(explain)?;
         }
         Ok(())
     }
@@ -190,8 +191,8 @@ impl Following {
         duration: f64,
         result: &mut FrameResult,
     ) -> Result<(), Failure> {
-        let obstruction = against(&mut self.collider);
-        let effort = self.tracked.advance(span, duration, obstruction, &mut []).map_err(explain)?;
+        let contact_model = against(&mut self.collider);
+        let effort = self.tracked.advance(span, duration, contact_model, &mut []).map_err(explain)?;
         result.figures.add("effort/substeps", "", effort.steps as f64);
         result.figures.add("effort/Newton iterations", "", effort.iterations as f64);
         result.figures.add("effort/factorisations", "", effort.factorizations as f64);
@@ -285,20 +286,20 @@ impl Simulation for Following {
 }
 
 /// What the shell may not pass through.
-fn against(collider: &mut Option<Collider>) -> Option<&mut dyn Obstruction> {
-    collider.as_mut().map(|collider| &mut collider.collision as &mut dyn Obstruction)
+fn against(collider: &mut Option<Collider>) -> Option<&mut dyn ContactModel> {
+    collider.as_mut().map(|collider| &mut collider.collision as &mut dyn ContactModel)
 }
 
 /// Strengths of all averages over time: loosened regions, and the first set letting go as the second takes hold.
-fn hold(
+fn strengths(
     settings: &Tracks,
     input: &Target,
     averages: &Averages,
     first: usize,
     masses: &[f64],
-) -> Result<Hold, Failure> {
+) -> Result<ConstraintStrength, Failure> {
     if settings.loosen.is_empty() && settings.then.is_none() {
-        return Ok(Hold::hard());
+        return Ok(ConstraintStrength::hard());
     }
     let mut keys: Vec<Vec<[f64; 2]>> = vec![Vec::new(); averages.len()];
     for loosen in &settings.loosen {
@@ -325,7 +326,7 @@ fn hold(
             *keys = multiplied(keys, &[[then.from, ends[0]], [middle, 0.9], [then.to, ends[1]]]);
         }
     }
-    Ok(Hold::new(keys, &averages.tracked, masses, settings.follow_stiffness))
+    Ok(ConstraintStrength::new(keys, &averages.tracked, masses, settings.follow_stiffness))
 }
 
 /// The product of two curves, at the keys of both.

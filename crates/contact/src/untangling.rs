@@ -1,0 +1,360 @@
+//! Starts that are already crossed: which pairs to leave alone, and which way out.
+//!
+//! A pair that crosses cannot be kept apart, and freezing it would keep it crossed for ever. So pairs around a crossing
+//! are *exempt*: no barrier, no continuous detection; instead a force shortens the curve in which the surfaces cut each
+//! other, until it vanishes. Around means: triangles that share a corner with the crossing ones, because the curve
+//! wanders over to them as it shrinks. Found anew after each step while anything intersects; where nothing crosses,
+//! nothing is exempt, and the guarantee is whole again.
+//!
+//! Points inside an obstacle whose sides are told apart ([`Sides::Front`]) are led to its surface, and their pairs with
+//! it are exempt until they are out.
+
+mod contour_force;
+
+use std::collections::BTreeSet;
+use std::f64::consts::TAU;
+
+use geometry::Vec3;
+use rayon::prelude::*;
+
+use crate::audit::{AuditedSurface, Crossing, audit};
+use crate::distance::{PairKind, closest_vertex_triangle};
+use crate::{CollisionMesh, Error, Pair, Sides};
+use contour_force::contour_force;
+
+pub use contour_force::ContourForce;
+
+/// Intersections of surfaces at one time.
+#[derive(Clone, Debug, Default)]
+pub struct Intersections {
+    /// Pairs of crossing triangles, by their numbers in [`CollisionMesh`], the smaller first; ascending.
+    pub crossings: Vec<[u32; 2]>,
+    /// Free points inside a one-sided obstacle, with that obstacle's number; ascending.
+    pub inside: Vec<(u32, u32)>,
+    /// Triangles around the crossing ones, pair by pair; ascending.
+    around: Vec<[u32; 2]>,
+}
+
+impl Intersections {
+    /// Looks at all surfaces, exactly.
+    pub fn find(mesh: &CollisionMesh, x: &[Vec3]) -> Result<Self, Error> {
+        if x.len() != mesh.point_count() {
+            return Err(Error::Sizes { what: "points", expected: mesh.point_count(), got: x.len() });
+        }
+        let mut crossings: Vec<[u32; 2]> = crossings(mesh, x)?
+            .iter()
+            .filter_map(|c| mesh.number(c.first).zip(mesh.number(c.second)))
+            .map(|(a, b)| [a.min(b), a.max(b)])
+            .filter(|&[a, b]| interact(mesh, a, b))
+            .collect();
+        crossings.sort_unstable();
+        let mut around = BTreeSet::new();
+        for &[a, b] in &crossings {
+            let [ring_a, ring_b] = [a, b].map(|t| ring(mesh, t));
+            for &s in &ring_a {
+                around.extend(ring_b.iter().map(|&t| [s.min(t), s.max(t)]));
+            }
+        }
+        let inside = inside(mesh, x, &crossings);
+        Ok(Self { crossings, inside, around: around.into_iter().collect() })
+    }
+
+    /// Nothing crosses and nothing is inside.
+    pub fn is_empty(&self) -> bool {
+        self.crossings.is_empty() && self.inside.is_empty()
+    }
+
+    /// Whether a pair is to be left alone.
+    pub fn is_exempt(&self, mesh: &CollisionMesh, pair: &Pair) -> bool {
+        if self.is_empty() {
+            return false;
+        }
+        let is_around = |s: &[u32], t: &[u32]| {
+            s.iter().any(|&s| t.iter().any(|&t| self.around.binary_search(&[s.min(t), s.max(t)]).is_ok()))
+        };
+        let [first, second] = pair.primitives;
+        let near = match pair.kind {
+            PairKind::VertexTriangle => is_around(mesh.around_vertex(first), &[second]),
+            PairKind::EdgeEdge => is_around(mesh.around_edge(first), mesh.around_edge(second)),
+        };
+        near || pair.points.iter().any(|&p| {
+            let others = pair.points.iter().map(|&q| mesh.surface_of(q) as u32);
+            others.into_iter().any(|obstacle| self.inside.binary_search(&(p, obstacle)).is_ok())
+        })
+    }
+
+    /// Forces that shorten the curves in which surfaces cut each other: one for each edge through a triangle, with the
+    /// five points it acts on. `strength` in newtons; `speed` in m/s, at which the edge moves relative to the triangle
+    /// when nothing else acts.
+    pub fn contour_forces(
+        &self,
+        mesh: &CollisionMesh,
+        x: &[Vec3],
+        strength: f64,
+        speed: f64,
+    ) -> Vec<([u32; 5], ContourForce)> {
+        let mut pierced = BTreeSet::new();
+        for &[a, b] in &self.crossings {
+            for (through, by) in [(a, b), (b, a)] {
+                let [p, q, r] = mesh.triangles()[by as usize];
+                for (e0, e1) in [(p, q), (q, r), (r, p)] {
+                    pierced.insert(([e0.min(e1), e0.max(e1)], through));
+                }
+            }
+        }
+        pierced
+            .into_iter()
+            .filter_map(|(edge, triangle)| {
+                let [a, b, c] = mesh.triangles()[triangle as usize];
+                let force = contour_force(mesh, x, edge, triangle)?;
+                Some(([edge[0], edge[1], a, b, c], ContourForce { strength, speed, ..force }))
+            })
+            .collect()
+    }
+
+    /// For each point inside an obstacle, the nearest place on its surface: where to lead it.
+    pub fn exits(&self, mesh: &CollisionMesh, x: &[Vec3]) -> Vec<(u32, Vec3)> {
+        let exit = |&(point, obstacle): &(u32, u32)| {
+            let p = x[point as usize];
+            let mut best = (f64::INFINITY, p);
+            for t in triangles_of(mesh, obstacle) {
+                let [a, b, c] = t.map(|v| x[v as usize]);
+                let nearest = closest_vertex_triangle(&[p, a, b, c]);
+                if nearest.distance < best.0 {
+                    best = (nearest.distance, p - nearest.difference);
+                }
+            }
+            (point, best.1)
+        };
+        self.inside.par_iter().map(exit).collect()
+    }
+}
+
+/// The exact audit of all surfaces at `x`.
+pub(crate) fn crossings(mesh: &CollisionMesh, x: &[Vec3]) -> Result<Vec<Crossing>, Error> {
+    let places: Vec<Vec<[f64; 3]>> = (0..mesh.surfaces().len())
+        .map(|s| x[mesh.points_of(s)].iter().map(|p| p.to_array()).collect())
+        .collect();
+    let audited: Vec<AuditedSurface<f64>> = mesh
+        .surfaces()
+        .iter()
+        .zip(&places)
+        .map(|(s, points)| AuditedSurface {
+            name: &s.name,
+            points,
+            triangles: &s.triangles,
+            is_obstacle: s.is_obstacle,
+        })
+        .collect();
+    audit(&audited)
+}
+
+/// Two triangles that may have anything to do with each other: not both known altogether.
+fn interact(mesh: &CollisionMesh, a: u32, b: u32) -> bool {
+    [a, b].iter().any(|&t| mesh.triangles()[t as usize].iter().any(|&p| mesh.is_free(p)))
+}
+
+/// A triangle and all that share a corner with it.
+fn ring(mesh: &CollisionMesh, triangle: u32) -> BTreeSet<u32> {
+    let corners = mesh.triangles()[triangle as usize];
+    let mut ring: BTreeSet<u32> =
+        corners.iter().flat_map(|&v| mesh.around_vertex(v).iter().copied()).collect();
+    ring.insert(triangle);
+    ring
+}
+
+fn triangles_of(mesh: &CollisionMesh, surface: u32) -> impl Iterator<Item = [u32; 3]> {
+    let range = mesh.points_of(surface as usize);
+    mesh.triangles().iter().filter(move |t| range.contains(&(t[0] as usize))).copied()
+}
+
+/// Free points inside one-sided obstacles: behind a plane, or where a solid winds around them (holes and overlaps in its
+/// surface make the number fractional; a half decides). Points joined by triangles that the solid does not cut are on the
+/// same side of it, so one of them is asked for all.
+fn inside(mesh: &CollisionMesh, x: &[Vec3], crossings: &[[u32; 2]]) -> Vec<(u32, u32)> {
+    let mut found = Vec::new();
+    for (number, obstacle) in mesh.surfaces().iter().enumerate() {
+        if !obstacle.is_obstacle || obstacle.sides != Sides::Front {
+            continue;
+        }
+        let corners: Vec<[Vec3; 3]> =
+            triangles_of(mesh, number as u32).map(|t| t.map(|v| x[v as usize])).collect();
+        let bounds = geometry::Bounds::of(corners.iter().flatten().copied());
+        let is_inside = |p: Vec3| {
+            if obstacle.faces_only {
+                return corners.iter().all(|[a, b, c]| (*b - *a).cross(*c - *a).dot(p - *a) < 0.0);
+            }
+            bounds.contains(p) && corners.iter().map(|t| solid_angle(t, p)).sum::<f64>() > 0.5 * 2.0 * TAU
+        };
+        let is_part = |t: u32| mesh.surface_of(mesh.triangles()[t as usize][0]) == number;
+        let cut: BTreeSet<u32> =
+            crossings.iter().filter(|c| c.iter().any(|&t| is_part(t))).flatten().copied().collect();
+        let groups = groups(mesh, &cut);
+        let inner: Vec<bool> = groups.par_iter().map(|group| is_inside(x[group[0] as usize])).collect();
+        for (group, _) in groups.iter().zip(inner).filter(|(_, inner)| *inner) {
+            found.extend(group.iter().filter(|&&v| mesh.is_free(v)).map(|&v| (v, number as u32)));
+        }
+    }
+    found.sort_unstable();
+    found
+}
+
+/// Points of simulated surfaces, grouped by what joins them when the `cut` triangles are taken away.
+fn groups(mesh: &CollisionMesh, cut: &BTreeSet<u32>) -> Vec<Vec<u32>> {
+    let mut seen = vec![false; mesh.point_count()];
+    let mut groups = Vec::new();
+    for &seed in mesh.vertices() {
+        if seen[seed as usize] || mesh.surfaces()[mesh.surface_of(seed)].is_obstacle {
+            continue;
+        }
+        seen[seed as usize] = true;
+        let mut group = vec![seed];
+        let mut next = 0;
+        while next < group.len() {
+            for t in mesh.around_vertex(group[next]).iter().filter(|t| !cut.contains(t)) {
+                for v in mesh.triangles()[*t as usize] {
+                    if !std::mem::replace(&mut seen[v as usize], true) {
+                        group.push(v);
+                    }
+                }
+            }
+            next += 1;
+        }
+        groups.push(group);
+    }
+    groups
+}
+
+/// The solid angle of a triangle seen from p, positive from behind: tan(Ω/2) = a·(b×c) / (abc + (a·b)c + (b·c)a +
+/// (c·a)b).
+fn solid_angle(t: &[Vec3; 3], p: Vec3) -> f64 {
+    let [a, b, c] = t.map(|q| q - p);
+    let (la, lb, lc) = (a.length(), b.length(), c.length());
+    2.0 * a.dot(b.cross(c)).atan2(la * lb * lc + a.dot(b) * lc + b.dot(c) * la + c.dot(a) * lb)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::folded_sheet;
+    use crate::{BroadPhase, CollisionSurface, Shape, contacts};
+    use dynamics::ForceElement;
+
+    fn places(mesh: &CollisionMesh) -> Vec<Vec3> {
+        mesh.surfaces().iter().flat_map(|s| s.rest_positions.clone()).collect()
+    }
+
+    /// Two sheets, the corner of one pushed through the other: moved by the knots alone, and kept in shape by
+    /// projecting edges to their lengths, they come apart.
+    #[test]
+    fn a_pushed_through_corner_comes_out() {
+        let (points, triangles) = folded_sheet(6, 1, 0.0);
+        let dipped =
+            points.iter().map(|p| Vec3::new(0.3 + 0.5 * p.x, 0.15 - 0.4 * p.x * p.z, 0.3 + 0.5 * p.z));
+        let other = CollisionSurface::free("other", dipped.collect(), triangles.clone());
+        let mesh =
+            CollisionMesh::new(vec![CollisionSurface::free("sheet", points, triangles), other]).unwrap();
+        let at_rest = places(&mesh);
+        let mut x = at_rest.clone();
+        let mut intersections = Intersections::find(&mesh, &x).unwrap();
+        let begin = intersections.crossings.len();
+        assert!(begin > 5);
+        let mut rounds = 0;
+        while !intersections.crossings.is_empty() && rounds < 400 {
+            let still = [Vec3::ZERO; 5];
+            for (points, contour_force) in intersections.contour_forces(&mesh, &x, 1.0, 1.0) {
+                let place = points.map(|p| x[p as usize]);
+                for (p, push) in points.into_iter().zip(contour_force.force(0.0, &place, &still)) {
+                    x[p as usize] += 0.004 * push;
+                }
+            }
+            for _ in 0..10 {
+                for &[e0, e1] in mesh.edges() {
+                    let (e0, e1) = (e0 as usize, e1 as usize);
+                    let (d, rest) = (x[e1] - x[e0], at_rest[e1].distance(at_rest[e0]));
+                    let change = 0.5 * (1.0 - rest / d.length()) * d;
+                    x[e0] += change;
+                    x[e1] -= change;
+                }
+            }
+            intersections = Intersections::find(&mesh, &x).unwrap();
+            rounds += 1;
+        }
+        assert!(intersections.is_empty(), "{} of {begin} left", intersections.crossings.len());
+    }
+
+    #[test]
+    fn forces_keep_momentum_and_damp() {
+        let contour_force = ContourForce {
+            weights: [0.3, 0.7, -0.2, -0.3, -0.5],
+            direction: Vec3::X,
+            strength: 2.0,
+            speed: 0.5,
+        };
+        let (x, v) = ([Vec3::ZERO; 5], [Vec3::Y, Vec3::ZERO, Vec3::X, Vec3::ZERO, Vec3::Z]);
+        let force = contour_force.force(0.0, &x, &v);
+        assert!(force.into_iter().sum::<Vec3>().length() < 1e-15);
+        let still = contour_force.force(0.0, &x, &[Vec3::ZERO; 5]);
+        let drag = contour_force.damping(0.0, &x, &v).multiply(&v);
+        for i in 0..5 {
+            assert!((still[i] - drag[i] - force[i]).length() < 1e-14, "damping is −df/dv");
+        }
+    }
+
+    #[test]
+    fn pairs_around_a_crossing_are_exempt_and_others_are_not() {
+        let (points, triangles) = folded_sheet(10, 1, 0.0);
+        let blade =
+            vec![Vec3::new(0.21, -0.1, 0.23), Vec3::new(0.25, -0.1, 0.22), Vec3::new(0.22, 0.1, 0.24)];
+        let blade = CollisionSurface::free("blade", blade, vec![[0, 1, 2]]);
+        let mesh =
+            CollisionMesh::new(vec![CollisionSurface::free("sheet", points, triangles), blade]).unwrap();
+        let x = places(&mesh);
+        let intersections = Intersections::find(&mesh, &x).unwrap();
+        let pairs = BroadPhase::new().candidates(&mesh, &x, &x, 0.02).unwrap();
+        let mixed = |p: &Pair| mesh.surface_of(p.points[0]) != mesh.surface_of(p.points[3]);
+        assert!(pairs.iter().filter(|p| mixed(p)).count() > 5);
+        assert!(pairs.iter().all(|p| intersections.is_exempt(&mesh, p) == mixed(p)));
+        assert!(contacts(&mesh, &pairs, &x, 0.02).iter().any(|c| mixed(&c.pair)));
+    }
+
+    /// Joined points are asked together; the answer is that of asking each.
+    #[test]
+    fn a_sheet_through_a_ball_is_inside_where_it_is() {
+        let ball = Shape::Sphere { radius: 0.4 }.surface("ball", 0.05).unwrap();
+        let (points, triangles) = folded_sheet(24, 1, 0.1);
+        let sheet = points.iter().map(|p| *p - Vec3::splat(0.5) + 0.5 * Vec3::Y).collect();
+        let ball = CollisionSurface { sides: Sides::Front, ..ball };
+        let mesh = CollisionMesh::new(vec![CollisionSurface::free("sheet", sheet, triangles), ball]).unwrap();
+        let x = places(&mesh);
+        let intersections = Intersections::find(&mesh, &x).unwrap();
+        let flat = 0.05_f64.powi(2) / (8.0 * 0.4);
+        for (v, p) in x[mesh.points_of(0)].iter().enumerate() {
+            if (p.length() - 0.4).abs() > 2.0 * flat {
+                assert_eq!(intersections.inside.contains(&(v as u32, 1)), p.length() < 0.4, "{v} {p}");
+            }
+        }
+        assert!(intersections.inside.len() > 100);
+    }
+
+    #[test]
+    fn points_inside_a_solid_are_led_out() {
+        let ball = Shape::Sphere { radius: 1.0 }.surface("ball", 0.2).unwrap();
+        let ball = CollisionSurface { sides: Sides::Front, ..ball };
+        let leaf = vec![Vec3::new(0.0, 0.7, 0.0), Vec3::new(0.3, 0.6, 0.1), Vec3::new(0.0, 1.6, 0.1)];
+        let mesh =
+            CollisionMesh::new(vec![CollisionSurface::free("leaf", leaf, vec![[0, 1, 2]]), ball]).unwrap();
+        let x = places(&mesh);
+        let intersections = Intersections::find(&mesh, &x).unwrap();
+        assert_eq!(intersections.inside, [(0, 1), (1, 1)]);
+        assert!(!intersections.crossings.is_empty());
+        let exits = intersections.exits(&mesh, &x);
+        assert_eq!(exits.len(), 2);
+        for (point, exit) in exits {
+            assert!((exit.length() - 1.0).abs() < 0.01);
+            assert!(exit.distance(x[point as usize]) < 0.4);
+        }
+        let far = mesh.vertex_triangle(0, 50);
+        assert!(intersections.is_exempt(&mesh, &far), "all its pairs with the ball");
+    }
+}

@@ -1,0 +1,90 @@
+//! Averages that tie a solid to an animation without nailing it: tracking, and the motions of a rig forbidden to physics.
+
+use geometry::{Embedding, Vec3};
+use linear::ConstraintRows;
+
+use crate::enrich::AverageRows;
+
+/// *tracks* on a solid: averages of the embedded surface equal those of the animation. Each row holds a test function's weight at every
+/// vertex, areas included.
+///
+/// C_tets = C_surface · C: what the paper's figure 15 compares with.
+pub fn surface_rows(embedding: &Embedding, test_functions: &[Vec<f64>]) -> AverageRows {
+    let row = |weights: &Vec<f64>| -> Vec<(u32, f64)> {
+        (0..embedding.len()).filter(|&v| weights[v] != 0.0).map(|v| (v as u32, weights[v])).collect()
+    };
+    let onto_tets = |weights: &Vec<f64>| -> Vec<(u32, f64)> {
+        let mut row = Vec::new();
+        for (v, (corners, shares)) in embedding.corners().iter().zip(embedding.weights()).enumerate() {
+            if weights[v] != 0.0 {
+                row.extend(corners.iter().zip(shares).map(|(&p, &share)| (p, weights[v] * share)));
+            }
+        }
+        row
+    };
+    AverageRows {
+        rows: ConstraintRows::new(embedding.point_count(), test_functions.iter().map(onto_tets)),
+        surface_rows: Some(ConstraintRows::new(embedding.len(), test_functions.iter().map(row))),
+    }
+}
+
+/// Complementary dynamics: physics may do what the rig cannot, and nothing else. Zhang et al. 2020.
+///
+/// The displacement u from the animation obeys Jᵀ D M u = 0, with J the rig's Jacobian: for skinning, per bone b, the functions
+/// w_b, w_b x, w_b y, w_b z, alike on all axes. D in [0, 1] lets momentum leak where it is small.
+pub fn complementary_rows(rest: &[Vec3], masses: &[f64], bones: &[Vec<f64>], leak: &[f64]) -> AverageRows {
+    let mut rows: Vec<Vec<(u32, f64)>> = Vec::new();
+    for weights in bones {
+        let total: f64 = weights.iter().zip(masses).map(|(w, m)| w * m).sum();
+        if total <= 0.0 {
+            continue;
+        }
+        // about the bone's own middle, and of unit size: rows of one scale keep the saddle-point matrix sound
+        let middle: Vec3 = (0..rest.len()).map(|p| weights[p] * masses[p] * rest[p]).sum::<Vec3>() / total;
+        let spread = (0..rest.len())
+            .map(|p| weights[p] * masses[p] * (rest[p] - middle).length_squared())
+            .sum::<f64>();
+        let radius = (spread / total).sqrt().max(f64::MIN_POSITIVE);
+        for axis in 0..4 {
+            let value = |p: usize| if axis == 0 { 1.0 } else { (rest[p] - middle)[axis - 1] / radius };
+            let entries = (0..rest.len()).filter(|&p| weights[p] > 1e-6);
+            rows.push(
+                entries.map(|p| (p as u32, leak[p] * masses[p] * weights[p] * value(p) / total)).collect(),
+            );
+        }
+    }
+    AverageRows { rows: ConstraintRows::new(rest.len(), rows), surface_rows: None }
+}
+
+impl AverageRows {
+    /// Lets the rows give way: 0 is hard, and the displacement of an average under a force grows with `compliance`, in m/N.
+    #[must_use]
+    pub fn compliant(mut self, compliance: f64) -> Self {
+        self.rows.compliance_mut().fill(compliance);
+        self
+    }
+
+    /// Without rows that mostly say something about points whose place is given: those cannot hold, and need not.
+    pub(crate) fn without_held(self, known: &[bool]) -> Self {
+        let keep: Vec<bool> = (0..self.rows.len())
+            .map(|r| {
+                let (mut free, mut all) = (0.0, 0.0);
+                for (p, w) in self.rows.row(r) {
+                    all += w * w;
+                    free += if known[p as usize] { 0.0 } else { w * w };
+                }
+                free > 0.05 * all && all > 0.0
+            })
+            .collect();
+        let kept = |rows: &ConstraintRows| {
+            let chosen = (0..rows.len()).filter(|&r| keep[r]);
+            let mut left =
+                ConstraintRows::new(rows.count(), chosen.clone().map(|r| rows.row(r).collect::<Vec<_>>()));
+            for (to, from) in left.compliance_mut().iter_mut().zip(chosen) {
+                *to = rows.compliance()[from];
+            }
+            left
+        };
+        Self { rows: kept(&self.rows), surface_rows: self.surface_rows.as_ref().map(kept) }
+    }
+}

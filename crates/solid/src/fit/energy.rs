@@ -1,0 +1,114 @@
+//! Springs between embedded vertices and where an animation wants them: the data term of a fit.
+
+use std::sync::{Arc, RwLock};
+
+use dynamics::{Energy, GuideSample};
+use geometry::{Embedding, Mat3, Vec3};
+use linear::{Matrix, Pattern};
+
+/// E = k Σ ½ Λᵥ ‖(C x)ᵥ − q̄ᵥ‖², Λ vertex areas in m², k in Pa/m. enrich eq. 1, with k = 1/γ.
+///
+/// Many vertices share a tet, and the second derivative does not change: it is summed per tet once and for all.
+pub(crate) struct FitEnergy {
+    vertices: Vec<Vertex>,
+    /// Σ Λ w wᵀ of the vertices in each tet that has some.
+    tets: Vec<([u32; 4], [[f64; 4]; 4])>,
+    slots: Vec<[[u32; 4]; 4]>,
+    target: Arc<RwLock<FitTarget>>,
+}
+
+struct Vertex {
+    index: usize,
+    corners: [u32; 4],
+    weights: [f64; 4],
+    area: f64,
+}
+
+/// Where the vertices should be, and how hard they are drawn there: what changes from frame to frame.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FitTarget {
+    pub(crate) positions: Vec<Vec3>,
+    pub(crate) stiffness: f64,
+}
+
+impl FitEnergy {
+    /// Vertices of no area are not drawn anywhere.
+    pub(crate) fn new(embedding: &Embedding, areas: &[f64], target: Arc<RwLock<FitTarget>>) -> Self {
+        let vertices: Vec<Vertex> = (0..embedding.len())
+            .filter(|&index| areas[index] > 0.0)
+            .map(|index| Vertex {
+                index,
+                corners: embedding.corners()[index],
+                weights: embedding.weights()[index],
+                area: areas[index],
+            })
+            .collect();
+        let mut order: Vec<usize> = (0..vertices.len()).collect();
+        order.sort_by_key(|&v| embedding.tets()[vertices[v].index]);
+        let mut tets: Vec<([u32; 4], [[f64; 4]; 4])> = Vec::new();
+        for v in order {
+            let Vertex { corners, weights, area, .. } = &vertices[v];
+            if tets.last().is_none_or(|(last, _)| last != corners) {
+                tets.push((*corners, [[0.0; 4]; 4]));
+            }
+            let sum = &mut tets.last_mut().expect("pushed just now").1;
+            for i in 0..4 {
+                for j in 0..4 {
+                    sum[i][j] += area * weights[i] * weights[j];
+                }
+            }
+        }
+        Self { vertices, tets, slots: Vec::new(), target }
+    }
+
+    fn target(&self) -> std::sync::RwLockReadGuard<'_, FitTarget> {
+        self.target.read().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+impl Vertex {
+    fn place(&self, x: &[Vec3]) -> Vec3 {
+        (0..4).map(|i| self.weights[i] * x[self.corners[i] as usize]).sum()
+    }
+}
+
+impl Energy for FitEnergy {
+    fn stencils(&self, visit: &mut dyn FnMut(&[u32])) {
+        self.tets.iter().for_each(|(corners, _)| visit(corners));
+    }
+
+    fn bind(&mut self, pattern: &Pattern) {
+        let slot =
+            |i: u32, j: u32| pattern.slot(i, j).expect("the pattern was made from these stencils") as u32;
+        let of = |corners: &[u32; 4]| corners.map(|i| corners.map(|j| slot(i, j)));
+        self.slots = self.tets.iter().map(|(corners, _)| of(corners)).collect();
+    }
+
+    fn value(&self, _: &GuideSample, x: &[Vec3]) -> f64 {
+        let target = self.target();
+        let of = |v: &Vertex| v.area * v.place(x).distance_squared(target.positions[v.index]);
+        0.5 * target.stiffness * self.vertices.iter().map(of).sum::<f64>()
+    }
+
+    fn add_gradient(&self, _: &GuideSample, x: &[Vec3], gradient: &mut [Vec3]) {
+        let target = self.target();
+        for v in &self.vertices {
+            let pull = target.stiffness * v.area * (v.place(x) - target.positions[v.index]);
+            for i in 0..4 {
+                gradient[v.corners[i] as usize] += v.weights[i] * pull;
+            }
+        }
+    }
+
+    fn add_hessian(&self, _: &GuideSample, _: &[Vec3], _: &[Vec3], matrix: &mut Matrix) {
+        let stiffness = self.target().stiffness;
+        let values = matrix.values_mut();
+        for ((_, sums), slots) in self.tets.iter().zip(&self.slots) {
+            for i in 0..4 {
+                for j in 0..=i {
+                    values[slots[i][j] as usize] += Mat3::IDENTITY * (stiffness * sums[i][j]);
+                }
+            }
+        }
+    }
+}

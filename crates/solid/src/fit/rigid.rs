@@ -1,0 +1,77 @@
+//! Rigid motion: of tets, of point sets, of the connected pieces of a body.
+
+use geometry::{Embedding, Mat3, TetMesh, Vec3};
+
+use crate::nearest_rotation;
+
+/// The rigid motion that brings `from` nearest to `to`: x ↦ R x + t. Horn; Kabsch.
+pub fn rigid_motion(from: &[Vec3], to: &[Vec3]) -> (Mat3, Vec3) {
+    let count = from.len().max(1) as f64;
+    let middle = |points: &[Vec3]| points.iter().sum::<Vec3>() / count;
+    let (a, b) = (middle(from), middle(to));
+    let mut covariance = Mat3::ZERO;
+    for (p, q) in from.iter().zip(to) {
+        let (p, q) = (*p - a, *q - b);
+        covariance += Mat3::from_cols(q * p.x, q * p.y, q * p.z);
+    }
+    let rotation = nearest_rotation(&covariance);
+    (rotation, b - rotation * a)
+}
+
+/// The rotation of `now` · `before`⁻¹. A rotation does not mind being scaled, so the adjugate does for the inverse: nothing is divided by
+/// the volume of a flattened tet.
+pub(crate) fn relative_rotation(before: &Mat3, now: &Mat3) -> Mat3 {
+    let [a, b, c] = [before.x_axis, before.y_axis, before.z_axis];
+    let sign = if before.determinant() < 0.0 { -1.0 } else { 1.0 };
+    let adjugate = Mat3::from_cols(b.cross(c), c.cross(a), a.cross(b)).transpose() * sign;
+    nearest_rotation(&(*now * adjugate))
+}
+
+/// Tets in pieces that nothing connects, each with the vertices that say where it is.
+#[derive(Clone, Debug)]
+pub(crate) struct Pieces {
+    /// The piece of every tet point.
+    points: Vec<u32>,
+    /// Animated vertices of every piece.
+    vertices: Vec<Vec<u32>>,
+}
+
+impl Pieces {
+    pub(crate) fn new(mesh: &TetMesh, embedding: &Embedding, animated: &[bool]) -> Self {
+        let tets = mesh.components();
+        let count = tets.iter().map(|&piece| piece as usize + 1).max().unwrap_or(0);
+        let mut points = vec![0; mesh.points().len()];
+        for (corners, &piece) in mesh.tets().iter().zip(&tets) {
+            corners.iter().for_each(|&p| points[p as usize] = piece);
+        }
+        let mut vertices = vec![Vec::new(); count];
+        for (v, &tet) in embedding.tets().iter().enumerate().filter(|(v, _)| animated[*v]) {
+            vertices[tets[tet as usize] as usize].push(v as u32);
+        }
+        Self { points, vertices }
+    }
+
+    /// Brings tets rigidly to where a frame is, each piece by itself: rigid motion then needs no fitting, and no fit has to cross
+    /// the scene. Pieces without animation go with the whole.
+    pub(crate) fn move_rigidly(&self, embedding: &Embedding, surface: &[Vec3], x: &mut [Vec3]) {
+        let placed = embedding.apply(x);
+        let motion = |vertices: &mut dyn Iterator<Item = u32>| {
+            let finite: Vec<usize> =
+                vertices.map(|v| v as usize).filter(|&v| surface[v].is_finite()).collect();
+            let from: Vec<Vec3> = finite.iter().map(|&v| placed[v]).collect();
+            let to: Vec<Vec3> = finite.iter().map(|&v| surface[v]).collect();
+            (finite.len() > 2).then(|| rigid_motion(&from, &to))
+        };
+        let whole =
+            motion(&mut self.vertices.iter().flatten().copied()).unwrap_or((Mat3::IDENTITY, Vec3::ZERO));
+        let of_piece = |vertices: &Vec<u32>| motion(&mut vertices.iter().copied()).unwrap_or(whole);
+        let motions: Vec<(Mat3, Vec3)> = match &self.vertices[..] {
+            [_] => vec![whole],
+            pieces => pieces.iter().map(of_piece).collect(),
+        };
+        for (x, &piece) in x.iter_mut().zip(&self.points) {
+            let (rotation, shift) = motions[piece as usize];
+            *x = rotation * *x + shift;
+        }
+    }
+}
