@@ -15,8 +15,8 @@ mod testing;
 
 use std::process::ExitCode;
 
+use film::{Curve, Curves};
 use serde_json::{Map, Value, json};
-use shot::{Curve, Curves};
 
 use methods::Method;
 use scenes::Scene;

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use clip::{Clip, Frame, Frames, Mesh, ReadOptions, WriteOptions};
 use serde_json::json;
-use shot::{BakeOptions, Context, Reader};
+use shot::{BakeOptions, Context};
 
 /// Points per side of the waving sheet: 25,281 points.
 const SIDE: usize = 159;
@@ -111,9 +111,10 @@ fn measure() -> Result<(), Box<dyn std::error::Error>> {
     let before = peak_memory();
     let source = folder.path().join("long.glb");
     clip::write(&source, &self::waves(LONG)?, &WriteOptions::default())?;
-    let shot = Reader::default().parse("long", SHOT, folder.path())?;
+    let shot = followthrough::reader().parse("long", SHOT, folder.path())?;
     let start = Instant::now();
-    let bake = shot.bake(
+    let bake = film::bake(
+        &shot,
         &BakeOptions { out: Some(folder.path().join("out")), ..BakeOptions::default() },
         &Context::SILENT,
     )?;

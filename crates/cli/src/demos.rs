@@ -60,7 +60,7 @@ mod tests {
     #[test]
     fn demos_and_the_template_have_no_mistakes() {
         for Demo { name, text } in ALL.iter().chain([&Demo { name: "new", text: TEMPLATE }]) {
-            let shot = shot::Shot::parse(text).unwrap_or_else(|error| panic!("{name}: {error:?}"));
+            let shot = followthrough::parse(text).unwrap_or_else(|error| panic!("{name}: {error:?}"));
             let mistakes = shot.check();
             assert!(mistakes.is_empty(), "{name}: {mistakes:?}");
         }
@@ -71,7 +71,7 @@ mod tests {
         for demo in ALL {
             assert!(demo.text.starts_with("# ") && demo.summary().len() > 10, "{}", demo.name);
             let shot =
-                shot::Shot::parse(demo.text).unwrap_or_else(|error| panic!("{}: {error:?}", demo.name));
+                followthrough::parse(demo.text).unwrap_or_else(|error| panic!("{}: {error:?}", demo.name));
             let files = shot.output.files.unwrap_or_default();
             // an empty scene has no mesh to write
             let endings: &[&str] = if shot.input.duration.is_some() { &["webp"] } else { &["glb", "webp"] };

@@ -175,8 +175,22 @@ impl From<shot::Error> for Trouble {
             }
             shot::Error::Override { .. } | shot::Error::NoSuchFrames { .. } => said(USAGE),
             shot::Error::DiskFull { .. } => said(OUTPUT),
-            shot::Error::Cancelled { .. } | shot::Error::CancelledOutput { .. } => said(STOPPED),
+            shot::Error::Cancelled { .. } => said(STOPPED),
             _ => said(INPUT),
+        }
+    }
+}
+
+impl From<film::Error> for Trouble {
+    fn from(error: film::Error) -> Self {
+        match error {
+            film::Error::Shot(error) => error.into(),
+            film::Error::Clip(error) => error.into(),
+            film::Error::Cancelled { .. } => {
+                let help = error.help().map(|help| help.to_string());
+                Self::Said { code: STOPPED, message: error.to_string(), help }
+            }
+            other => Self::input(other.to_string()),
         }
     }
 }

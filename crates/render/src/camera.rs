@@ -41,6 +41,36 @@ pub enum View {
     },
 }
 
+/// A view by its name alone, as files say it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub enum Side {
+    /// From the front, a little to the side and from above.
+    #[default]
+    ThreeQuarter,
+    /// From +Z.
+    Front,
+    /// From -Z.
+    Back,
+    /// From +X.
+    Side,
+    /// From above.
+    Top,
+}
+
+impl From<Side> for View {
+    fn from(side: Side) -> Self {
+        match side {
+            Side::ThreeQuarter => Self::ThreeQuarter,
+            Side::Front => Self::Front,
+            Side::Back => Self::Back,
+            Side::Side => Self::Side,
+            Side::Top => Self::Top,
+        }
+    }
+}
+
 impl View {
     /// Unit vector from the thing to the camera.
     pub fn direction(self) -> Vec3 {

@@ -44,7 +44,7 @@ pub struct Bake {
     pub out: PathBuf,
     /// The key of the input.
     pub input_key: Key,
-    /// Output files that were written.
+    /// Output files that were written, by whoever wrote them.
     pub files: Vec<PathBuf>,
     /// The report, if one was written.
     pub report: Option<PathBuf>,
@@ -80,19 +80,25 @@ pub struct LayerBake {
 }
 
 impl Shot {
-    /// Bakes all layers, then writes the outputs and the report.
+    /// Bakes all layers into the store and ends there: files and reports are made of what is stored (crate `film`).
     ///
     /// Frames that are in the store already are not made again; a bake that was stopped, killed or failed goes on where it
     /// was, with the same bytes as if it had never stopped.
     pub fn bake(&self, options: &BakeOptions, context: &Context<'_>) -> Result<Bake, Error> {
+        self.bake_then(options, context, |_| Ok(()))
+    }
+
+    /// The same, with something more to do on the same threads before the bake folder may be used by others: writing outputs.
+    pub fn bake_then<E: From<Error> + Send>(
+        &self,
+        options: &BakeOptions,
+        context: &Context<'_>,
+        then: impl FnOnce(&mut Bake) -> Result<(), E> + Send,
+    ) -> Result<Bake, E> {
         in_pool(options.threads, || {
-            let lock = self.lock(options)?;
-            let mut bake = self.layers_into_store(options, context)?;
-            bake.files = crate::output::write(self, &bake, context)?;
-            if self.output.report {
-                bake.report = Some(crate::report::write(self, &bake, context)?);
-            }
-            drop(lock);
+            let _lock = self.lock(options)?;
+            let mut bake = self.through_layers(options, context, true)?;
+            then(&mut bake)?;
             Ok(bake)
         })
     }
@@ -100,14 +106,6 @@ impl Shot {
     /// What was baked before, without simulating anything; [`Error::NotBaked`] where frames are missing.
     pub fn baked(&self, options: &BakeOptions) -> Result<Bake, Error> {
         in_pool(options.threads, || self.through_layers(options, &Context::SILENT, false))
-    }
-
-    /// Bakes all layers into the store and stops there: no outputs, no report.
-    pub fn bake_layers(&self, options: &BakeOptions, context: &Context<'_>) -> Result<Bake, Error> {
-        in_pool(options.threads, || {
-            let _lock = self.lock(options)?;
-            self.layers_into_store(options, context)
-        })
     }
 
     /// Removes the bakes in a folder that this shot, as it is now, does not use; gives back what was removed.
@@ -145,10 +143,6 @@ impl Shot {
             // a file system without locks: baking without one is better than not baking
             Err(fs::TryLockError::Error(_)) => Ok(file),
         }
-    }
-
-    fn layers_into_store(&self, options: &BakeOptions, context: &Context<'_>) -> Result<Bake, Error> {
-        self.through_layers(options, context, true)
     }
 
     /// Through all layers; `simulate` what is missing, or err.
@@ -190,6 +184,7 @@ impl Shot {
                 index,
                 of: plan.len(),
                 simulate,
+                crossings: self.registry.crossings(),
             };
             let (record, frames) = job.run(context)?;
             clip = carried.with_frames(frames);
@@ -316,10 +311,10 @@ fn file_name(name: &str) -> String {
     name.chars().take(64).map(safe).collect()
 }
 
-fn in_pool<T: Send>(
+fn in_pool<T: Send, E: From<Error> + Send>(
     threads: Option<usize>,
-    work: impl FnOnce() -> Result<T, Error> + Send,
-) -> Result<T, Error> {
+    work: impl FnOnce() -> Result<T, E> + Send,
+) -> Result<T, E> {
     match threads {
         None => work(),
         Some(threads) => {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use clip::{Clip, Format};
 
-use crate::layer::{Failure, Target};
+use crate::layer::{Failure, Remark, Target};
 use crate::mistake::{Mistake, Mistakes};
 use crate::shot::{LayerEntry, Shot};
 use crate::{Error, Reader, suggest};
@@ -97,13 +97,7 @@ impl Shot {
                             }
                         }
                     }
-                    mistakes.extend(remarks.into_iter().map(|remark| {
-                        let mistake = self.mistake(&format!("{place}.{}", remark.path), remark.message);
-                        match remark.help {
-                            Some(help) => mistake.with_help(help),
-                            None => mistake,
-                        }
-                    }));
+                    mistakes.extend(remarks.into_iter().map(|remark| self.remarked(&place, remark)));
                 }
                 Err(NoTarget::NoMeshes) => {
                     mistakes.push(self.mistake(&place, "the input has no mesh for this layer to work on"));
@@ -123,7 +117,7 @@ impl Shot {
     fn check_input_names(&self) -> Vec<Mistake> {
         let mut mistakes = Vec::new();
         if let Some(name) = &self.input.sample
-            && samples::by_name(name).is_none()
+            && !self.registry.has_sample(name)
         {
             mistakes.push(self.unknown_sample(name));
         }
@@ -154,29 +148,34 @@ impl Shot {
         mistakes
     }
 
+    /// A remark about a table, at its line.
+    fn remarked(&self, table: &str, remark: Remark) -> Mistake {
+        let mistake = self.mistake(&format!("{table}.{}", remark.path), remark.message);
+        match remark.help {
+            Some(help) => mistake.with_help(help),
+            None => mistake,
+        }
+    }
+
     /// The passes of the film against the fields that the layers make.
     fn check_film(&self) -> Vec<Mistake> {
         let active = self.layers.iter().filter(|entry| entry.is_active());
         let fields: Vec<String> = active.flat_map(|entry| entry.layer.fields()).collect();
-        let said = crate::film::check(&self.output.film, &fields, &self.folder);
-        let mistake = |(path, message, help): (String, String, Option<String>)| {
-            let mistake = self.mistake(&format!("output.film.{path}"), message);
-            match help {
-                Some(help) => mistake.with_help(help),
-                None => mistake,
-            }
-        };
-        said.into_iter().map(mistake).collect()
+        let Some(film) = self.registry.film() else { return Vec::new() };
+        let remarks = (film.check)(&self.output.film, &fields, &self.folder);
+        remarks.into_iter().map(|remark| self.remarked("output.film", remark)).collect()
     }
 
     fn check_outputs(&self) -> Vec<Mistake> {
         let mut mistakes = Vec::new();
         for (index, file) in self.output.files.iter().flatten().enumerate() {
-            let known = crate::output::Medium::of(file).is_some();
-            if !known {
+            let film = self.registry.film();
+            let is_clip = Format::from_extension(file).is_some_and(Format::is_written);
+            if !is_clip && !film.is_some_and(|film| (film.writes)(file)) {
                 let written = Format::ALL.iter().filter(|(format, _)| format.is_written());
                 let endings = written.map(|(_, ending)| *ending);
-                let endings: Vec<&str> = endings.chain(["webp", "png", "####.png", "####.exr"]).collect();
+                let endings: Vec<&str> =
+                    endings.chain(film.into_iter().flat_map(|film| film.endings).copied()).collect();
                 let ending = file.extension().map(|e| e.to_string_lossy().into_owned()).unwrap_or_default();
                 let mistake = self.mistake(
                     &format!("output.files[{index}]"),

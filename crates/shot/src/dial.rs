@@ -30,7 +30,7 @@ impl Dial {
     }
 
     /// What is wrong with the keys, if anything.
-    pub(crate) fn problem(&self) -> Option<&'static str> {
+    pub fn problem(&self) -> Option<&'static str> {
         match self {
             Self::Keys(keys) if keys.is_empty() => Some("there are no keys"),
             Self::Keys(keys) if keys.windows(2).any(|pair| pair[1][0] <= pair[0][0]) => {

@@ -115,29 +115,6 @@ pub enum Error {
         /// Frames that were asked for.
         of: usize,
     },
-    /// The bake was stopped by its user while outputs were being written.
-    #[error("stopped while writing {}", path.display())]
-    #[diagnostic(help("all frames are baked: run the same command again to write the files"))]
-    CancelledOutput {
-        /// The file that was not finished.
-        path: PathBuf,
-    },
-    /// A picture or film could not be made.
-    #[error(transparent)]
-    Render(#[from] render::Error),
-    /// A pass of the film cannot be shown.
-    #[error("`output.film.pass[{pass}]`, frame {frame}: {problem}")]
-    Pass {
-        /// Which pass, from zero.
-        pass: usize,
-        /// The frame, from zero.
-        frame: usize,
-        /// What is wrong.
-        problem: String,
-    },
-    /// A picture of a field could not be made.
-    #[error(transparent)]
-    Fluid(fluid::Error),
     /// Frames were asked for without baking, and they are not there.
     #[error("layer `{layer}` has only {have} of {need} frames in {}", folder.display())]
     #[diagnostic(help(
@@ -165,7 +142,7 @@ pub enum Error {
 
 impl Error {
     /// What the system refused about this path, with a full disk told apart.
-    pub(crate) fn io(path: impl AsRef<Path>) -> impl FnOnce(std::io::Error) -> Self {
+    pub fn io(path: impl AsRef<Path>) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.as_ref().to_owned();
         move |source| match source.kind() {
             std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => Self::DiskFull { path },

@@ -14,8 +14,8 @@ impl Shot {
     pub fn open_input(&self) -> Result<Clip, Error> {
         let clip = match (&self.input.file, &self.input.sample) {
             (Some(file), _) => clip::read(self.folder.join(file), &self.read_options())?,
-            (None, Some(name)) => match samples::by_name(name) {
-                Some(sample) => (sample.make)(),
+            (None, Some(name)) => match self.registry.sample(name) {
+                Some(clip) => clip,
                 None => return Err(crate::mistake::Mistakes(vec![self.unknown_sample(name)]).into()),
             },
             (None, None) if self.input.duration.is_some() => {
@@ -37,7 +37,7 @@ impl Shot {
 
     pub(crate) fn unknown_sample(&self, name: &str) -> crate::Mistake {
         self.mistake("input.sample", format!("there is no sample `{name}`"))
-            .with_help(crate::suggest(name, samples::all().iter().map(|sample| sample.name)))
+            .with_help(crate::suggest(name, self.registry.sample_names()))
     }
 
     pub(crate) fn read_options(&self) -> ReadOptions {
@@ -222,7 +222,8 @@ mod tests {
     #[test]
     fn a_sample_opens_and_its_key_depends_on_its_frames() {
         let open = |text: &str| {
-            let shot = Shot::parse(text).unwrap();
+            let reader = crate::Reader::new(crate::Registry::empty().with_sample("flag", samples::flag));
+            let shot = reader.parse("shot", text, "".as_ref()).unwrap();
             let clip = shot.open_input().unwrap();
             (shot.input_key(&clip).unwrap(), clip)
         };

@@ -1,40 +1,18 @@
 //! What a layer is: a value from the shot file that turns an input into a simulation.
 //!
-//! To add a layer, write one file in `layer/` with a settings type (serde, schemars and [`Settings`]), implement
-//! [`Layer`] for it and a [`Simulation`], and add one line to [`Registry::standard`](crate::Registry::standard).
-
-mod blend;
-mod cloth;
-mod contact;
-mod enrich;
-mod fabric;
-mod inextensible;
-mod smoke;
-mod smooth;
-mod tracks;
+//! To add a layer, write a settings type (serde, schemars and [`Settings`]), implement [`Layer`] for it and a [`Simulation`], and add it
+//! to a [`Registry`](crate::Registry). Those that come with followthrough are in the crate `layers`.
 
 use std::fmt;
 use std::path::PathBuf;
 
 use clip::{Clip, Frame, Grid, Mesh};
+use geometry::Vec3;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::Reshape;
-
-pub use blend::Blend;
-pub use cloth::Cloth;
-pub use contact::{Collider, Contact, Faces, Form, Obstacle};
-pub use enrich::Enrich;
-pub use fabric::Fabric;
-pub use inextensible::{Holding, Inextensible};
-pub use smoke::{
-    Bar, Channel, Disc, Ends, Image, Key, Noise, Repeat, Scalar, Silhouette, Smoke, Source, Stroke, Text,
-    Window,
-};
-pub use smooth::Smooth;
-pub use tracks::{Kind, Loosen, Pressed, Tests, Then, Tracks};
 
 /// A layer's settings, complete: every dial is in it, its seed included, so that equal values on equal inputs give
 /// equal bytes.
@@ -80,8 +58,8 @@ pub trait Layer: Send + Sync {
         Vec::new()
     }
 
-    /// The camera whose picture the layer's fields cover, where there is one, and how many times as wide as high that picture is.
-    fn camera(&self, _clip: &Clip) -> Result<Option<(render::Camera, f64)>, clip::Error> {
+    /// From where the layer's fields cover the picture, where there is such a place.
+    fn viewpoint(&self, _clip: &Clip) -> Result<Option<Viewpoint>, clip::Error> {
         Ok(None)
     }
 
@@ -104,6 +82,21 @@ pub trait Simulation: Send {
     fn notes(&self) -> Vec<(String, String)> {
         Vec::new()
     }
+}
+
+/// From where a scene is seen, in metres and radians.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Viewpoint {
+    /// Where the camera is.
+    pub position: Vec3,
+    /// What it looks at.
+    pub target: Vec3,
+    /// What is up in the picture.
+    pub up: Vec3,
+    /// Vertical angle of view.
+    pub field_of_view: f64,
+    /// How many times as wide as high the picture is.
+    pub aspect: f64,
 }
 
 /// A type of settings that the shot file can name.

@@ -1,36 +1,73 @@
-//! Shots: a source animation and a stack of layers, read from a TOML file, baked frame by frame, reported on.
+//! Shots: a source animation and a stack of layers, read from a TOML file and baked frame by frame into a store.
+//!
+//! What a file means, what is wrong with it and where, what has to be baked again, how a bake goes on after it was stopped: that is here.
+//! What layers do, which samples there are and what is made of a bake is not: layers are values behind the trait [`Layer`], and a
+//! [`Registry`] knows those that a file may name.
 //!
 //! ```
-//! use shot::{BakeOptions, Context, Shot};
+//! use schemars::JsonSchema;
+//! use serde::{Deserialize, Serialize};
+//! use shot::{BakeOptions, Context, Failure, FrameResult, Layer, Reader, Registry, Settings, Simulation, Target};
 //!
-//! let shot = Shot::parse(
-//!     r#"
-//!     [input]
-//!     sample = "flag"
-//!     frames = "0-2"
+//! /// Lifts everything.
+//! #[derive(Default, Serialize, Deserialize, JsonSchema)]
+//! #[serde(deny_unknown_fields, default)]
+//! struct Lift {
+//!     /// In metres.
+//!     height: f32,
+//! }
 //!
-//!     [[layer]]
-//!     kind = "smooth"
-//!     window = 0.05      # seconds
+//! impl Settings for Lift {
+//!     const KIND: &'static str = "lift";
+//!     const SUMMARY: &'static str = "lifts everything";
+//!     const VERSION: u32 = 1;
+//! }
 //!
-//!     [output]
-//!     files = ["flag.pc2"]
-//!     report = false
-//!     "#,
-//! )?;
+//! impl Layer for Lift {
+//!     fn prepare(&self, input: &Target) -> Result<Box<dyn Simulation>, Failure> {
+//!         Ok(Box::new(Lifting { input: input.clone(), height: self.height }))
+//!     }
+//! }
+//!
+//! struct Lifting {
+//!     input: Target,
+//!     height: f32,
+//! }
+//!
+//! impl Simulation for Lifting {
+//!     fn frame(&mut self, index: usize) -> Result<FrameResult, Failure> {
+//!         let mut points = self.input.points(index)?;
+//!         points.iter_mut().for_each(|point| point[1] += self.height);
+//!         Ok(self.input.with_points(index, points)?.into())
+//!     }
+//!
+//!     fn checkpoint(&self) -> Vec<u8> {
+//!         Vec::new()
+//!     }
+//!
+//!     fn restore(&mut self, _: &[u8]) -> Result<(), Failure> {
+//!         Ok(())
+//!     }
+//! }
+//!
+//! let reader = Reader::new(Registry::empty().with::<Lift>().with_sample("flag", samples::flag));
+//! let text = "input = { sample = 'flag', frames = '0-2' }\nlayer = [{ kind = 'lift', height = 1.0 }]";
+//! let shot = reader.parse("flag.toml", text, "".as_ref())?;
 //! assert!(shot.check().is_empty());
 //!
 //! let folder = tempfile::tempdir().unwrap();
 //! let options = BakeOptions { out: Some(folder.path().into()), ..Default::default() };
 //! let bake = shot.bake(&options, &Context::SILENT)?;
-//! assert_eq!(bake.clip.frame_count(), 3);
 //! assert_eq!(bake.layers[0].baked, 3);
+//! let [before, after] = [&bake.input, &bake.clip].map(|clip| clip.frame(2).unwrap().points[0][0][1]);
+//! assert_eq!(after, before + 1.0);
 //!
 //! // the second time nothing is left to do
 //! assert_eq!(shot.bake(&options, &Context::SILENT)?.layers[0].baked, 0);
 //!
 //! // mistakes know their line and what to write instead
-//! let Err(shot::Error::Mistakes(found)) = Shot::parse("[input]\nsampel = \"flag\"") else { panic!() };
+//! let found = reader.parse("flag.toml", "[input]\nsampel = \"flag\"", "".as_ref());
+//! let Err(shot::Error::Mistakes(found)) = found else { panic!() };
 //! assert_eq!((found.0[0].line(), found.0[0].column()), (2, 1));
 //! assert!(found.0[0].remedy().unwrap().contains("did you mean `sample`?"));
 //! # Ok::<(), shot::Error>(())
@@ -42,18 +79,15 @@ mod conform;
 mod dial;
 mod document;
 mod error;
-mod film;
 mod input;
 mod key;
-pub mod layer;
+mod layer;
 mod measure;
 mod mistake;
-mod output;
 mod overrides;
 mod progress;
 mod range;
 mod registry;
-mod report;
 mod reshape;
 mod schema;
 mod shot;
@@ -63,17 +97,16 @@ pub use bake::{Bake, BakeOptions, LayerBake};
 pub use check::{Parts, check};
 pub use dial::Dial;
 pub use error::Error;
-pub use film::{Artwork, ColorStop, Colors, Darkroom, Palette, Pass, RingLook, SmearLook, VolumeView};
 pub use input::cropped;
 pub use key::Key;
 pub use layer::{
-    Collider, Contact, Failure, Figure, Figures, FrameResult, Layer, Remark, Settings, Simulation, Target,
+    Failure, Figure, Figures, FrameResult, Layer, Remark, Settings, Simulation, Target, Viewpoint,
 };
 pub use mistake::{Mistake, Mistakes, suggest};
 pub use progress::{Context, Event, Progress};
 pub use range::FrameRange;
-pub use registry::{Kind, Registry};
-pub use report::{Curve, Curves};
+pub use registry::{CountCrossings, FilmSettings, Kind, Registry};
 pub use reshape::Reshape;
-pub use schema::{schema, schema_of};
-pub use shot::{FilmLook, Input, LayerEntry, Output, Reader, Shot, Side};
+pub use schema::schema_of;
+pub use shot::{Input, LayerEntry, Output, Reader, Shot};
+pub use store::write_whole;

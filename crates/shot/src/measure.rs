@@ -4,21 +4,22 @@
 use std::sync::Arc;
 
 use clip::{Clip, Frame, MemoryFrames, Mesh, StrainMeter};
-use contact::{AuditedSurface, audit};
 
 use crate::layer::Figures;
+use crate::registry::CountCrossings;
 
 /// Measures the frames of one mesh.
 pub(crate) struct Measure {
     strain: StrainMeter,
     triangles: Vec<[u32; 3]>,
+    crossings: Option<CountCrossings>,
 }
 
 impl Measure {
-    pub(crate) fn new(mesh: &Mesh) -> Self {
+    pub(crate) fn new(mesh: &Mesh, crossings: Option<CountCrossings>) -> Self {
         // the meter wants a clip; the rate plays no part in strain
         let alone = Clip::new("", 1.0, vec![mesh.clone()], None, Arc::new(MemoryFrames::default()));
-        Self { strain: StrainMeter::new(&alone), triangles: mesh.point_triangles() }
+        Self { strain: StrainMeter::new(&alone), triangles: mesh.point_triangles(), crossings }
     }
 
     /// Adds distance, strain and crossings, except where the layer has said them itself. `mesh` is the one measured.
@@ -33,13 +34,10 @@ impl Measure {
             figures.add("distance/max", "m", max);
             figures.add("distance/mean", "m", sum / points.len() as f64);
         }
-        if !has(figures, "intersections") {
-            let (name, triangles) = ("", &self.triangles[..]);
-            let alone = AuditedSurface { name, points, triangles, is_obstacle: false };
-            // points that are no numbers are named elsewhere
-            if let Ok(crossings) = audit(&[alone]) {
-                figures.add("intersections/itself", "", crossings.len() as f64);
-            }
+        if let Some(count) = self.crossings.filter(|_| !has(figures, "intersections"))
+            && let Some(crossings) = count(points, &self.triangles)
+        {
+            figures.add("intersections/itself", "", crossings as f64);
         }
         if !has(figures, "strain") {
             let alone = Frame { points: vec![std::mem::take(&mut frame.points[mesh])], pose: Vec::new() };
@@ -66,16 +64,17 @@ mod tests {
         let mut pulled = below.clone();
         pulled.points[0][1][0] = 1.5;
         let (expected, mut figures) = (pulled.clone(), Figures::default());
-        Measure::new(&mesh).add_to(&mut figures, &mut pulled, &below, 0);
+        Measure::new(&mesh, Some(|_, _| Some(7))).add_to(&mut figures, &mut pulled, &below, 0);
         assert_eq!(pulled, expected, "measuring changes nothing");
         assert_eq!(figures.get("distance/max"), Some(0.5));
         assert!((figures.get("distance/mean").unwrap() - 0.5 / 3.0).abs() < 1e-12);
         assert!((figures.get("strain/max stretch").unwrap() - 50.0).abs() < 1e-4);
-        assert_eq!(figures.get("intersections/itself"), Some(0.0));
+        assert_eq!(figures.get("intersections/itself"), Some(7.0));
 
         let mut said = Figures::default();
         said.add("strain/largest", "%", 1.0);
-        Measure::new(&mesh).add_to(&mut said, &mut pulled, &below, 0);
+        Measure::new(&mesh, None).add_to(&mut said, &mut pulled, &below, 0);
         assert_eq!(said.get("strain/max stretch"), None, "the layer's own word counts");
+        assert_eq!(said.get("intersections/itself"), None, "nobody counts");
     }
 }

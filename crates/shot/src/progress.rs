@@ -75,7 +75,8 @@ impl Context<'_> {
     /// Nobody listens and nobody stops.
     pub const SILENT: Context<'static> = Context { progress: &Silence, cancel: &NEVER };
 
-    pub(crate) fn is_cancelled(&self) -> bool {
+    /// Whether it is to be stopped.
+    pub fn is_cancelled(&self) -> bool {
         self.cancel.load(Ordering::Relaxed)
     }
 }

@@ -1,8 +1,19 @@
-//! The kinds of layers that a shot file can name.
+//! What a shot file can name beyond its own tables: kinds of layers, samples, the look of films.
+//!
+//! This crate knows none of them. They are joined to it from above: the crate `layers` adds layers, `samples` clips, `film` films.
 
+use std::path::Path;
+
+use clip::Clip;
+use schemars::JsonSchema;
 use schemars::generate::SchemaGenerator;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value as Json;
 
-use crate::layer::{Blend, Cloth, Enrich, Inextensible, Layer, Settings, Smoke, Smooth, Tracks};
+use crate::layer::{Layer, Remark, Settings};
+
+pub(crate) type JsonError = serde_path_to_error::Error<serde_json::Error>;
 
 /// A kind of layer: its name, its settings' schema and how to read them.
 #[derive(Clone, Copy)]
@@ -14,13 +25,13 @@ pub struct Kind {
     /// Counts up when equal settings begin to give other frames.
     pub version: u32,
     pub(crate) schema: fn(&mut SchemaGenerator) -> schemars::Schema,
-    pub(crate) read: fn(serde_json::Value) -> Result<Read, serde_path_to_error::Error<serde_json::Error>>,
+    pub(crate) read: fn(Json) -> Result<Read, JsonError>,
 }
 
 /// Settings as read: the layer, and its settings with every default filled in.
 pub(crate) struct Read {
     pub(crate) layer: Box<dyn Layer>,
-    pub(crate) settings: serde_json::Value,
+    pub(crate) settings: Json,
 }
 
 impl Kind {
@@ -41,34 +52,78 @@ impl Kind {
     }
 }
 
-/// All kinds that are known.
-#[derive(Clone)]
+/// What a shot file can say under `[output.film]`, and which files come of it.
+pub trait FilmSettings: Default + Serialize + DeserializeOwned + JsonSchema + 'static {
+    /// Endings of the files that films and pictures are written to.
+    const ENDINGS: &'static [&'static str];
+
+    /// Whether a file of this name is a film or a picture.
+    fn writes(file: &Path) -> bool;
+
+    /// What is wrong, by path below `output.film`. `fields` are those that the layers make, `folder` is the shot file's.
+    fn check(&self, fields: &[String], folder: &Path) -> Vec<Remark>;
+}
+
+/// How films are told of in a shot file.
+#[derive(Clone, Copy)]
+pub(crate) struct FilmKind {
+    pub(crate) endings: &'static [&'static str],
+    pub(crate) writes: fn(&Path) -> bool,
+    pub(crate) schema: fn(&mut SchemaGenerator) -> Json,
+    /// With every default filled in.
+    pub(crate) read: fn(Json) -> Result<Json, JsonError>,
+    pub(crate) check: fn(&Json, &[String], &Path) -> Vec<Remark>,
+}
+
+impl FilmKind {
+    fn of<F: FilmSettings>() -> Self {
+        Self {
+            endings: F::ENDINGS,
+            writes: F::writes,
+            schema: |generator| {
+                let default = serde_json::to_value(F::default()).unwrap_or_default();
+                let reference = Json::from(generator.subschema_for::<F>());
+                serde_json::json!({
+                    "description": "How films and pictures look.",
+                    "allOf": [reference],
+                    "default": default,
+                })
+            },
+            read: |json| {
+                let settings: F = serde_path_to_error::deserialize(json)?;
+                Ok(serde_json::to_value(settings).unwrap_or_default())
+            },
+            check: |json, fields, folder| F::deserialize(json).unwrap_or_default().check(fields, folder),
+        }
+    }
+}
+
+/// A clip that a shot file can name instead of a file.
+#[derive(Clone, Copy)]
+pub(crate) struct SampleKind {
+    pub(crate) name: &'static str,
+    pub(crate) make: fn() -> Clip,
+}
+
+/// Counts the pairs of triangles of a surface that cross each other; `None` where that cannot be told.
+pub type CountCrossings = fn(points: &[[f32; 3]], triangles: &[[u32; 3]]) -> Option<usize>;
+
+/// All that is known.
+#[derive(Clone, Default)]
 pub struct Registry {
     kinds: Vec<Kind>,
+    samples: Vec<SampleKind>,
+    film: Option<FilmKind>,
+    crossings: Option<CountCrossings>,
 }
 
 impl Registry {
-    /// The layers that come with followthrough.
-    pub fn standard() -> Self {
-        Self {
-            kinds: vec![
-                Kind::of::<Blend>(),
-                Kind::of::<Cloth>(),
-                Kind::of::<Enrich>(),
-                Kind::of::<Inextensible>(),
-                Kind::of::<Smooth>(),
-                Kind::of::<Tracks>(),
-                Kind::of::<Smoke>(),
-            ],
-        }
-    }
-
-    /// No layers at all, to begin a list of your own with.
+    /// Nothing at all, to begin a list of your own with.
     pub fn empty() -> Self {
-        Self { kinds: Vec::new() }
+        Self::default()
     }
 
-    /// One kind more (or another of the same name in its place).
+    /// One kind of layer more (or another of the same name in its place).
     #[must_use]
     pub fn with<S: Settings>(mut self) -> Self {
         self.kinds.retain(|kind| kind.name != S::KIND);
@@ -76,19 +131,55 @@ impl Registry {
         self
     }
 
-    /// The kinds, in the order in which they were added.
+    /// One sample more (or another of the same name in its place).
+    #[must_use]
+    pub fn with_sample(mut self, name: &'static str, make: fn() -> Clip) -> Self {
+        self.samples.retain(|sample| sample.name != name);
+        self.samples.push(SampleKind { name, make });
+        self
+    }
+
+    /// Shot files have a table `[output.film]`, and their outputs may be films and pictures.
+    #[must_use]
+    pub fn with_film<F: FilmSettings>(mut self) -> Self {
+        self.film = Some(FilmKind::of::<F>());
+        self
+    }
+
+    /// Frames of every layer are judged by whether the mesh crosses itself.
+    #[must_use]
+    pub fn with_crossings(mut self, count: CountCrossings) -> Self {
+        self.crossings = Some(count);
+        self
+    }
+
+    /// The kinds of layers, in the order in which they were added.
     pub fn kinds(&self) -> &[Kind] {
         &self.kinds
     }
 
-    /// The kind with this name.
+    /// The kind of layer with this name.
     pub fn kind(&self, name: &str) -> Option<&Kind> {
         self.kinds.iter().find(|kind| kind.name == name)
     }
-}
 
-impl Default for Registry {
-    fn default() -> Self {
-        Self::standard()
+    pub(crate) fn sample(&self, name: &str) -> Option<Clip> {
+        self.samples.iter().find(|sample| sample.name == name).map(|sample| (sample.make)())
+    }
+
+    pub(crate) fn has_sample(&self, name: &str) -> bool {
+        self.sample_names().any(|known| known == name)
+    }
+
+    pub(crate) fn sample_names(&self) -> impl Iterator<Item = &'static str> + '_ {
+        self.samples.iter().map(|sample| sample.name)
+    }
+
+    pub(crate) fn film(&self) -> Option<FilmKind> {
+        self.film
+    }
+
+    pub(crate) fn crossings(&self) -> Option<CountCrossings> {
+        self.crossings
     }
 }

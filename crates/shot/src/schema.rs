@@ -41,21 +41,19 @@ fn default_strength() -> f64 {
 /// The keys of [`Common`].
 pub(crate) const COMMON_KEYS: [&str; 5] = ["kind", "name", "mesh", "enabled", "strength"];
 
-/// The JSON Schema (draft 7) of shot files with the layers that come with followthrough.
+/// The JSON Schema (draft 7) of shot files that name what a registry knows.
 ///
 /// ```
-/// let schema = shot::schema();
+/// let schema = shot::schema_of(&shot::Registry::empty());
 /// assert_eq!(schema["properties"]["input"]["type"], "object");
 /// ```
-pub fn schema() -> Json {
-    schema_of(&Registry::standard())
-}
-
-/// The JSON Schema of shot files with the layers of a registry.
 pub fn schema_of(registry: &Registry) -> Json {
     let mut generator = SchemaSettings::draft07().into_generator();
     let input = Json::from(Input::json_schema(&mut generator));
-    let output = Json::from(Output::json_schema(&mut generator));
+    let mut output = Json::from(Output::json_schema(&mut generator));
+    if let Some(film) = registry.film() {
+        output["properties"]["film"] = (film.schema)(&mut generator);
+    }
     let common = Json::from(Common::json_schema(&mut generator));
     let layers: Vec<Json> = registry
         .kinds()

@@ -7,7 +7,6 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::document::{Document, Node};
-use crate::film::Pass;
 use crate::layer::Layer;
 use crate::mistake::{Mistake, Mistakes};
 use crate::schema::{COMMON_KEYS, Common};
@@ -26,6 +25,7 @@ pub struct Shot {
     /// Relative paths start here: the shot file's folder.
     pub folder: PathBuf,
     pub(crate) document: Document,
+    pub(crate) registry: Registry,
 }
 
 /// One layer of a shot.
@@ -100,92 +100,19 @@ pub struct Output {
     pub start_frame: Option<u32>,
     /// Whether to write report.html and report.json.
     pub report: bool,
-    /// How films and pictures look.
-    pub film: FilmLook,
-}
-
-/// How films (.webp) and pictures (.png) look.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct FilmLook {
-    /// Pixels across, of each clip that is shown.
-    #[schemars(range(min = 16, max = 4096))]
-    pub width: u32,
-    /// Pixels down.
-    #[schemars(range(min = 16, max = 4096))]
-    pub height: u32,
-    /// The side from which the scene is seen. Things face the front, +Z.
-    pub view: Side,
-    /// Whether the input is shown to the left of the result.
-    pub beside_input: bool,
-    /// Whether the mesh's edges are drawn.
-    pub wireframe: bool,
-    /// The colour behind the passes, `"#rrggbb"`; `"none"` for pictures that one sees through. Default: a dark night.
-    pub background: Option<String>,
-    /// What is shown of smoke, from the back to the front. Default: what the air carries, or its warmth.
-    pub pass: Vec<Pass>,
-}
-
-impl Default for FilmLook {
-    fn default() -> Self {
-        Self {
-            width: 640,
-            height: 480,
-            view: Side::ThreeQuarter,
-            beside_input: false,
-            wireframe: false,
-            background: None,
-            pass: Vec::new(),
-        }
-    }
-}
-
-/// A side from which a scene is seen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Side {
-    /// From the front, a little to the side and from above.
-    #[default]
-    ThreeQuarter,
-    /// From +Z.
-    Front,
-    /// From -Z.
-    Back,
-    /// From +X.
-    Side,
-    /// From above.
-    Top,
-}
-
-impl Side {
-    pub(crate) fn view(self) -> render::View {
-        match self {
-            Self::ThreeQuarter => render::View::ThreeQuarter,
-            Self::Front => render::View::Front,
-            Self::Back => render::View::Back,
-            Self::Side => render::View::Side,
-            Self::Top => render::View::Top,
-        }
-    }
+    /// How films and pictures look, with every default filled in; what it means is known to the registry's
+    /// [`FilmSettings`](crate::FilmSettings).
+    #[schemars(skip)]
+    pub film: serde_json::Value,
 }
 
 impl Default for Output {
     fn default() -> Self {
-        Self { folder: None, files: None, start_frame: None, report: true, film: FilmLook::default() }
+        Self { folder: None, files: None, start_frame: None, report: true, film: serde_json::json!({}) }
     }
 }
 
 impl Shot {
-    /// Reads a shot file; all mistakes in it at once.
-    pub fn read(path: impl AsRef<Path>) -> Result<Self, Error> {
-        Reader::default().read(path)
-    }
-
-    /// Reads a shot from a text. Relative paths start at the current folder.
-    pub fn parse(text: &str) -> Result<Self, Error> {
-        Reader::default().parse("shot", text, Path::new(""))
-    }
-
     /// The text of the shot, values given with `--set` included.
     pub fn text(&self) -> &str {
         &self.document.source.text
@@ -202,8 +129,8 @@ impl Shot {
     }
 }
 
-/// Reads shots, with values set from outside and with layers of your own.
-#[derive(Clone, Default)]
+/// Reads shots that name what a registry knows, with values set from outside.
+#[derive(Clone)]
 pub struct Reader {
     registry: Registry,
     overrides: Vec<String>,
@@ -230,7 +157,7 @@ impl Reader {
         self.parse(&path.to_string_lossy(), &text, folder)
     }
 
-    /// Reads a shot from a text that is called `name`; relative paths start at `folder`.
+    /// Reads a shot from a text that is called `name`; relative paths start at `folder`. All mistakes in it come at once.
     pub fn parse(&self, name: &str, text: &str, folder: &Path) -> Result<Shot, Error> {
         let mut title = name.to_owned();
         let mut text = text.to_owned();
@@ -256,7 +183,17 @@ impl Reader {
             .collect();
         // what only the whole file can tell is looked for only where each value by itself is right
         let input = read_table::<Input>(&document, "input", &mut mistakes);
-        let output = read_table::<Output>(&document, "output", &mut mistakes);
+        let mut output = read_table::<Output>(&document, "output", &mut mistakes);
+        if let (Some(output), Some(film)) = (&mut output, self.registry.film()) {
+            match (film.read)(output.film.take()) {
+                Ok(complete) => output.film = complete,
+                Err(error) if mistakes.is_empty() => {
+                    mistakes.push(serde_mistake(&document, "output.film", &error));
+                }
+                // the schema check has said it already, better
+                Err(_) => {}
+            }
+        }
         let layers = match mistakes.is_empty() {
             true => self.layers(&document, &mut mistakes),
             false => Vec::new(),
@@ -269,7 +206,8 @@ impl Reader {
                 }
                 let name =
                     Path::new(name).file_stem().map_or("shot".into(), |s| s.to_string_lossy().into_owned());
-                Ok(Shot { name, input, layers, output, folder: folder.to_owned(), document })
+                let (folder, registry) = (folder.to_owned(), self.registry.clone());
+                Ok(Shot { name, input, layers, output, folder, document, registry })
             }
             _ => Err(Mistakes(mistakes).into()),
         }

@@ -335,20 +335,3 @@ fn figures_warnings_and_notes_survive_reuse() {
     assert_eq!(b.notes, a.notes);
     assert!(!b.notes.is_empty() && b.seconds.iter().all(Option::is_some));
 }
-
-#[test]
-fn a_file_of_weights_is_part_of_the_key() {
-    let folder = tempfile::tempdir().unwrap();
-    let text = "[input]\nsample = \"flag\"\nframes = \"0-1\"\n[[layer]]\nkind = \"cloth\"\nfollow = { file = \"weights.json\" }\n[output]\nfiles = []\nreport = false\n";
-    let path = folder.path().join("shot.toml");
-    fs::write(&path, text).unwrap();
-    let points = shot::Shot::parse("[input]\nsample = \"flag\"").unwrap().open_input().unwrap().meshes[0]
-        .point_count();
-    let bake = |weight: &str| {
-        fs::write(folder.path().join("weights.json"), format!("[{}]", vec![weight; points].join(",")))
-            .unwrap();
-        let bake = shot::Shot::read(&path).unwrap().bake(&options(folder.path()), &Context::SILENT).unwrap();
-        bake.layers[0].baked
-    };
-    assert_eq!([bake("1"), bake("1"), bake("0.5"), bake("1")], [2, 0, 2, 0]);
-}

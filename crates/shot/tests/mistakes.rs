@@ -143,14 +143,14 @@ fn files_that_are_not_there() {
     let path = folder.path().join("shot.toml");
     std::fs::write(&path, "[input]\nfile = \"flga.obj\"\n[output]\nfiles = [\"a.glb\", \"b.glc\"]\n")
         .unwrap();
-    let found = shot::check(&path, &Reader::default()).unwrap();
+    let found = shot::check(&path, &Reader::new(registry())).unwrap();
     assert_eq!(found.len(), 2, "{found:#?}");
     assert_eq!((found[0].line(), found[0].column()), (2, 8));
     assert_eq!(found[0].remedy(), Some("did you mean `flag.obj`?"));
     assert_eq!((found[1].line(), found[1].excerpt()), (4, "\"b.glc\""));
     assert!(found[1].remedy().unwrap().starts_with("did you mean `glb`?"));
 
-    let error = Reader::default().read(folder.path().join("none.toml")).map(|_| ()).unwrap_err();
+    let error = Reader::new(registry()).read(folder.path().join("none.toml")).map(|_| ()).unwrap_err();
     assert!(matches!(error, Error::Io { .. }), "{error}");
 }
 

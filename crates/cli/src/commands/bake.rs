@@ -74,7 +74,7 @@ impl Arguments {
 impl Options {
     /// Reads shots with the values given with `--set`.
     pub(crate) fn reader(&self) -> Reader {
-        self.set.iter().fold(Reader::default(), |reader, setting| reader.set(setting))
+        self.set.iter().fold(followthrough::reader(), |reader, setting| reader.set(setting))
     }
 
     /// Bakes with progress, and so that Ctrl-C ends it after the frame at hand.
@@ -87,22 +87,27 @@ impl Options {
             threads: self.threads.map(usize::from),
         };
         let listener = voice.progress();
-        let result = shot.bake(&options, &Context { progress: &*listener, cancel: interrupt::flag() });
+        let result = film::bake(shot, &options, &Context { progress: &*listener, cancel: interrupt::flag() });
         listener.finish();
         result.map_err(|error| explained(error, &folder))
     }
 }
 
 /// What the library says, with what only this command knows: how to resume, and that the output is at fault.
-fn explained(error: shot::Error, out: &Path) -> Trouble {
+fn explained(error: film::Error, out: &Path) -> Trouble {
     let is_output = |path: &Path| path.starts_with(out) || out.starts_with(path);
     match error {
-        shot::Error::Cancelled { .. } | shot::Error::CancelledOutput { .. } => {
+        film::Error::Shot(shot::Error::Cancelled { .. }) | film::Error::Cancelled { .. } => {
             let help = format!("nothing is lost; go on from here with\n{}", interrupt::same_command());
             Trouble::stopped(error.to_string()).with_help(help)
         }
-        shot::Error::Io { path, source, .. } if is_output(&path) => Trouble::output(&path, &source),
-        shot::Error::Clip(clip::Error::Io { path, source }) if is_output(&path) => {
+        film::Error::Shot(shot::Error::Io { path, source, .. }) if is_output(&path) => {
+            Trouble::output(&path, &source)
+        }
+        film::Error::Clip(clip::Error::Io { path, source })
+        | film::Error::Shot(shot::Error::Clip(clip::Error::Io { path, source }))
+            if is_output(&path) =>
+        {
             Trouble::output(&path, &source)
         }
         other => other.into(),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::json;
-use shot::{Mistakes, Reader};
+use shot::Mistakes;
 
 use crate::trouble::{Trouble, mistake_json};
 use crate::voice::Voice;
@@ -29,9 +29,9 @@ pub(crate) struct Arguments {
 impl Arguments {
     pub(crate) fn run(&self, voice: &Voice) -> Result<(), Trouble> {
         let Some(path) = self.shot.as_ref().filter(|_| !self.schema) else {
-            return voice.answer_json(&shot::schema());
+            return voice.answer_json(&followthrough::schema());
         };
-        let reader = self.set.iter().fold(Reader::default(), |reader, setting| reader.set(setting));
+        let reader = self.set.iter().fold(followthrough::reader(), |reader, setting| reader.set(setting));
         let mistakes = shot::check(path, &reader)?;
         if !mistakes.is_empty() {
             // with --json the object that tells them is made from this

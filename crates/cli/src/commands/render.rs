@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use clip::{Clip, Frame, StrainMeter};
+use film::Darkroom;
 use render::{ColorMap, Film, Look, Picture, Scalars, Shading, Stage, View};
 use serde_json::json;
-use shot::{BakeOptions, Context, Darkroom, FrameRange, Parts, Reader};
+use shot::{BakeOptions, Context, FrameRange, Parts};
 
 use crate::interrupt;
 use crate::source::{self, Reading};
@@ -158,7 +159,7 @@ impl Arguments {
 
     /// The animation on the mesh that a shot would simulate, and what tells its test functions apart.
     fn parts_of_shot(&self) -> Result<Parts, Trouble> {
-        let reader = self.set.iter().fold(Reader::default(), |reader, setting| reader.set(setting));
+        let reader = self.set.iter().fold(followthrough::reader(), |reader, setting| reader.set(setting));
         reader.read(&self.input)?.parts()?.ok_or_else(|| {
             Trouble::usage("the shot has no layer with test functions").with_help("`tracks` has them")
         })
@@ -166,7 +167,7 @@ impl Arguments {
 
     /// Pictures of what was baked of a shot.
     fn of_shot(&self, voice: &Voice) -> Result<Vec<PathBuf>, Trouble> {
-        let reader = self.set.iter().fold(Reader::default(), |reader, setting| reader.set(setting));
+        let reader = self.set.iter().fold(followthrough::reader(), |reader, setting| reader.set(setting));
         let shot = reader.read(&self.input)?;
         let options = BakeOptions { out: self.baked.clone(), frames: self.frames, ..BakeOptions::default() };
         let bake = shot.baked(&options)?;

@@ -15,7 +15,7 @@ pub(crate) struct Schema {}
 
 impl Schema {
     pub(crate) fn run(&self, voice: &Voice) -> Result<(), Trouble> {
-        voice.answer_json(&shot::schema())
+        voice.answer_json(&followthrough::schema())
     }
 }
 

@@ -83,7 +83,7 @@ fn the_readme_tells_the_truth() {
         let (_, after) = readme.split_once(&format!("```{language}\n")).expect("a block");
         after.split_once("```").expect("an end").0.to_owned()
     };
-    shot::Shot::parse(&block("toml")).unwrap_or_else(|error| panic!("{error:?}"));
+    followthrough::parse(&block("toml")).unwrap_or_else(|error| panic!("{error:?}"));
 
     let place = Place::new();
     let help = place.expect(0, &["--help"]).stdout;

@@ -50,7 +50,7 @@ fn first_sentence(folder: &Path) -> String {
     paragraph[..end].to_owned()
 }
 
-fn metadata() -> Value {
+pub(crate) fn metadata() -> Value {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--no-deps", "--format-version", "1", "--offline"])
         .current_dir(root())

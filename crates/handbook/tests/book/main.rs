@@ -44,7 +44,7 @@ fn shots_can_be_read_and_whole_ones_baked() {
                 (false, false) => format!("[input]\nsample = \"flag\"\n[[layer]]\nkind = \"cloth\"\n{block}"),
             };
             let shot =
-                shot::Shot::parse(&text).unwrap_or_else(|error| panic!("{}:{line}: {error:?}", page.path));
+                followthrough::parse(&text).unwrap_or_else(|error| panic!("{}:{line}: {error:?}", page.path));
             if is_whole && (shot.input.sample.is_some() || shot.input.duration.is_some()) {
                 let mistakes: Vec<String> = shot.check().iter().map(ToString::to_string).collect();
                 assert!(mistakes.is_empty(), "{}:{line}: {mistakes:?}", page.path);

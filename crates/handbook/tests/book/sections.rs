@@ -13,7 +13,7 @@ pub(crate) struct Seen(BTreeMap<String, Vec<String>>);
 
 /// The text of a section.
 pub(crate) fn section(name: &str, seen: &mut Seen) -> String {
-    let schema = shot::schema();
+    let schema = followthrough::schema();
     let definitions = &schema["definitions"];
     let (what, rest) = name.split_once(' ').unwrap_or((name, ""));
     match what {
@@ -27,7 +27,7 @@ pub(crate) fn section(name: &str, seen: &mut Seen) -> String {
         "choices" => tables::choices(&definitions[rest]),
         "selectors" => tables::selectors(&definitions["Selector"]),
         "layers" => {
-            let registry = shot::Registry::standard();
+            let registry = followthrough::registry();
             let link = |kind: &shot::Kind| format!("[`{0}`](layers/{0}.md)", kind.name);
             let rows = registry.kinds().iter().map(|kind| vec![link(kind), kind.summary.to_owned()]);
             tables::table(&["kind", "what it does"], rows)
@@ -56,8 +56,8 @@ pub(crate) fn section(name: &str, seen: &mut Seen) -> String {
 impl Seen {
     /// Every key of every table is on some page, once.
     pub(crate) fn check(self) {
-        let schema = shot::schema();
-        let kinds: Vec<&str> = shot::Registry::standard().kinds().iter().map(|kind| kind.name).collect();
+        let schema = followthrough::schema();
+        let kinds: Vec<&str> = followthrough::registry().kinds().iter().map(|kind| kind.name).collect();
         let tables = ["input", "output", "output.film", "layer", "wind", "box", "sphere", "height"];
         let of_tracks = ["fabric", "tests", "tests.regions", "then", "loosen", "relief", "relief.shape"];
         let of_smoke = OF_SMOKE.iter().map(|(table, _)| *table);

@@ -10,6 +10,7 @@ use super::LayerBake;
 use crate::layer::{Failure, Figures, FrameResult, Simulation, Target};
 use crate::measure::Measure;
 use crate::progress::{Context, Event};
+use crate::registry::CountCrossings;
 use crate::shot::LayerEntry;
 use crate::store::{Store, StoredFrame, StoredFrames, grids};
 use crate::{Error, Key};
@@ -27,6 +28,7 @@ pub(super) struct Job<'a> {
     pub(super) of: usize,
     /// Whether missing frames are made.
     pub(super) simulate: bool,
+    pub(super) crossings: Option<CountCrossings>,
 }
 
 impl Job<'_> {
@@ -90,7 +92,7 @@ impl Job<'_> {
         context: &Context<'_>,
     ) -> Result<(), Error> {
         let mesh = self.carried.meshes.get(self.target.mesh).filter(|_| self.entry.layer.needs_mesh());
-        let measure = mesh.map(Measure::new);
+        let measure = mesh.map(|mesh| Measure::new(mesh, self.crossings));
         let mut next = 0;
         while let Some(missing) = have.iter().position(|have| !have) {
             if let Some((done, state)) = store.checkpoint_in(next, missing) {

@@ -1,4 +1,4 @@
-//! Tiny layers that prove the pipeline: one with state, one that fails on demand.
+//! Tiny layers that prove the pipeline: one with state that fails on demand, one that looks ahead.
 
 #![allow(dead_code)]
 
@@ -136,8 +136,70 @@ impl Simulation for Lagging {
     }
 }
 
+/// The mean of the frames around each: looks ahead and has no state.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Mean {
+    /// How far it looks, in seconds.
+    #[serde(default = "default_window")]
+    #[schemars(extend("exclusiveMinimum" = 0.0))]
+    pub(crate) window: f64,
+}
+
+fn default_window() -> f64 {
+    0.05
+}
+
+impl Settings for Mean {
+    const KIND: &'static str = "smooth";
+    const SUMMARY: &'static str = "the mean of neighbouring frames";
+    const VERSION: u32 = 1;
+}
+
+impl Layer for Mean {
+    fn look_ahead(&self, input: &Target) -> usize {
+        (3.0 * self.window * input.clip.frame_rate_hz).ceil() as usize
+    }
+
+    fn prepare(&self, input: &Target) -> Result<Box<dyn Simulation>, Failure> {
+        Ok(Box::new(Averaging { ahead: self.look_ahead(input), input: input.clone() }))
+    }
+}
+
+struct Averaging {
+    input: Target,
+    ahead: usize,
+}
+
+impl Simulation for Averaging {
+    fn frame(&mut self, index: usize) -> Result<FrameResult, Failure> {
+        let last = (index + self.ahead).min(self.input.clip.frame_count() - 1);
+        let first = index.saturating_sub(self.ahead);
+        let mut points = self.input.points(first)?;
+        for frame in first + 1..=last {
+            let other = self.input.points(frame)?;
+            points.as_flattened_mut().iter_mut().zip(other.as_flattened()).for_each(|(a, b)| *a += b);
+        }
+        let count = (last + 1 - first) as f32;
+        points.as_flattened_mut().iter_mut().for_each(|x| *x /= count);
+        Ok(self.input.with_points(index, points)?.into())
+    }
+
+    fn checkpoint(&self) -> Vec<u8> {
+        Vec::new()
+    }
+
+    fn restore(&mut self, _: &[u8]) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
 pub(crate) fn registry() -> Registry {
-    Registry::empty().with::<shot::layer::Smooth>().with::<Lag>()
+    Registry::empty()
+        .with::<Mean>()
+        .with::<Lag>()
+        .with_sample("flag", samples::flag)
+        .with_sample("curtain", samples::curtain)
 }
 
 pub(crate) fn parse(text: &str) -> Shot {

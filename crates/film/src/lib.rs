@@ -1,0 +1,50 @@
+//! What is made of a bake: films, pictures, animation files, and a report with plots.
+//!
+//! [`bake`] bakes a shot and writes all that its `[output]` asks for. A [`Darkroom`] makes pictures of what was baked, as often as one
+//! likes: nothing is simulated again.
+//!
+//! ```
+//! use film::{Darkroom, FilmLook};
+//! use shot::{BakeOptions, Context, Reader, Registry};
+//!
+//! let registry = Registry::empty().with_film::<FilmLook>().with_sample("flag", samples::flag);
+//! let text = "input = { sample = 'flag', frames = '0-2' }\noutput = { files = ['flag.png'], film = { width = 64, height = 48 } }";
+//! let shot = Reader::new(registry).parse("flag.toml", text, "".as_ref())?;
+//!
+//! let folder = tempfile::tempdir().unwrap();
+//! let options = BakeOptions { out: Some(folder.path().into()), ..Default::default() };
+//! let bake = film::bake(&shot, &options, &Context::SILENT)?;
+//! assert!(bake.files[0].is_file() && bake.report.as_ref().is_some_and(|page| page.is_file()));
+//!
+//! let picture = Darkroom::new(&shot, &bake)?.srgb(1)?;
+//! assert_eq!((picture.width, picture.height), (64, 48));
+//! # Ok::<(), film::Error>(())
+//! ```
+
+mod colors;
+mod error;
+mod look;
+mod output;
+mod pass;
+mod renderer;
+mod report;
+
+use shot::{Bake, BakeOptions, Context, Shot};
+
+pub use colors::{ColorStop, Colors, Palette};
+pub use error::Error;
+pub use look::FilmLook;
+pub use pass::{Artwork, Pass, RingLook, SmearLook, VolumeView};
+pub use renderer::Darkroom;
+pub use report::{Curve, Curves};
+
+/// Bakes all layers of a shot, then writes its outputs and its report.
+pub fn bake(shot: &Shot, options: &BakeOptions, context: &Context<'_>) -> Result<Bake, Error> {
+    shot.bake_then(options, context, |bake| {
+        bake.files = output::write(shot, bake, context)?;
+        if shot.output.report {
+            bake.report = Some(report::write(shot, bake, context)?);
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,79 @@
+//! `[output.film]`: how films and pictures look.
+
+use std::path::Path;
+
+use render::Side;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use shot::{FilmSettings, Remark, Shot};
+
+use crate::colors;
+use crate::output::Medium;
+use crate::pass::Pass;
+
+/// How films (.webp) and pictures (.png) look.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct FilmLook {
+    /// Pixels across, of each clip that is shown.
+    #[schemars(range(min = 16, max = 4096))]
+    pub width: u32,
+    /// Pixels down.
+    #[schemars(range(min = 16, max = 4096))]
+    pub height: u32,
+    /// The side from which the scene is seen. Things face the front, +Z.
+    pub view: Side,
+    /// Whether the input is shown to the left of the result.
+    pub beside_input: bool,
+    /// Whether the mesh's edges are drawn.
+    pub wireframe: bool,
+    /// The colour behind the passes, `"#rrggbb"`; `"none"` for pictures that one sees through. Default: a dark night.
+    pub background: Option<String>,
+    /// What is shown of smoke, from the back to the front. Default: what the air carries, or its warmth.
+    pub pass: Vec<Pass>,
+}
+
+impl Default for FilmLook {
+    fn default() -> Self {
+        Self {
+            width: 640,
+            height: 480,
+            view: Side::ThreeQuarter,
+            beside_input: false,
+            wireframe: false,
+            background: None,
+            pass: Vec::new(),
+        }
+    }
+}
+
+impl FilmLook {
+    /// What a shot says about its films.
+    pub fn of(shot: &Shot) -> Self {
+        // the reader has read it before; a shot read without films has the usual ones
+        Self::deserialize(&shot.output.film).unwrap_or_default()
+    }
+}
+
+impl FilmSettings for FilmLook {
+    const ENDINGS: &'static [&'static str] = &["webp", "png", "####.png", "####.exr"];
+
+    fn writes(file: &Path) -> bool {
+        matches!(Medium::of(file), Some(Medium::Film | Medium::Picture | Medium::Frames))
+    }
+
+    fn check(&self, fields: &[String], folder: &Path) -> Vec<Remark> {
+        let mut remarks = Vec::new();
+        if let Some(color) = self.background.as_ref().filter(|color| *color != "none")
+            && colors::parse(color).is_none()
+        {
+            let help = Some("write \"#rrggbb\", or \"none\" for pictures that one sees through".into());
+            let message = format!("`{color}` is not a colour");
+            remarks.push(Remark { path: "background".into(), message, help });
+        }
+        for (i, pass) in self.pass.iter().enumerate() {
+            remarks.extend(pass.check(&format!("pass[{i}]"), fields, folder));
+        }
+        remarks
+    }
+}

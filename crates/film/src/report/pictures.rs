@@ -1,0 +1,143 @@
+//! Before, after and strain: a row of three pictures for a few frames.
+
+use clip::{Clip, Frame, StrainMeter};
+use render::{Camera, Ground, Look, Painter, Picture, Scalars};
+
+use shot::{Bake, Shot};
+
+use crate::Error;
+use crate::look::FilmLook;
+use crate::renderer::Darkroom;
+
+/// The pictures of one frame.
+pub(super) struct Row {
+    /// The frame, counted as in the shot.
+    pub(super) frame: usize,
+    /// What is shown, and the picture as PNG.
+    pub(super) pictures: Vec<(&'static str, Vec<u8>)>,
+}
+
+/// How many frames are shown.
+const ROWS: usize = 4;
+/// Large enough to see wrinkles, small enough to be mailed.
+const SIZE: [u32; 2] = [480, 400];
+/// Frames that are looked at to find the ground.
+const LOOKED_AT: usize = 48;
+
+/// Frames spread over the clip, each as input, result and result coloured by strain. `None` when `go_on` said no.
+pub(super) fn rows(
+    shot: &Shot,
+    bake: &Bake,
+    mut go_on: impl FnMut(usize, usize) -> bool,
+) -> Result<Option<Vec<Row>>, Error> {
+    if bake.clip.frame_count() > 0 && !bake.clip.grids(0)?.is_empty() {
+        return developed(shot, bake, go_on);
+    }
+    let view = FilmLook::of(shot).view.into();
+    let aspect = f64::from(SIZE[0]) / f64::from(SIZE[1]);
+    let clips = [&bake.input, &bake.clip];
+    let camera = Camera::framing_clips(&clips, view, aspect)?;
+    let look = Look { ground: lowest(&clips)?.map_or(Ground::None, Ground::At), ..Look::default() };
+    // a layer may give back another mesh than it got
+    let painters = clips.map(Painter::new);
+    let paint = |side: usize, frame: &Frame, scalars: Option<&Scalars>| -> Result<Picture, Error> {
+        Ok(painters[side].picture(frame, &camera, &look, SIZE, scalars)?)
+    };
+
+    let frames = spread(bake.clip.frame_count(), ROWS);
+    let shown: Vec<(Frame, Frame)> = frames
+        .iter()
+        .map(|&frame| Ok((bake.input.frame(frame)?, bake.clip.frame(frame)?)))
+        .collect::<Result<_, Error>>()?;
+    let strains = strains(bake, &shown);
+    let mut rows = Vec::new();
+    for (at, (&frame, (before, after))) in frames.iter().zip(&shown).enumerate() {
+        let mut pictures = vec![("input", paint(0, before, None)?.png()?)];
+        if !bake.layers.is_empty() {
+            pictures.push(("result", paint(1, after, None)?.png()?));
+            pictures.extend(match strains.get(at) {
+                Some(strain) => Some(("strain", paint(1, after, Some(strain))?.png()?)),
+                None => None,
+            });
+        }
+        rows.push(Row { frame: bake.frames.first + frame, pictures });
+        if !go_on(at + 1, frames.len()) {
+            return Ok(None);
+        }
+    }
+    Ok(Some(rows))
+}
+
+/// Frames of the film, where there are fields to be shown.
+fn developed(
+    shot: &Shot,
+    bake: &Bake,
+    mut go_on: impl FnMut(usize, usize) -> bool,
+) -> Result<Option<Vec<Row>>, Error> {
+    let room = Darkroom::new(shot, bake)?;
+    let frames = spread(bake.clip.frame_count(), ROWS);
+    let mut rows = Vec::new();
+    for (at, &frame) in frames.iter().enumerate() {
+        let pictures = vec![("film", room.srgb(frame)?.png()?)];
+        rows.push(Row { frame: bake.frames.first + frame, pictures });
+        if !go_on(at + 1, frames.len()) {
+            return Ok(None);
+        }
+    }
+    Ok(Some(rows))
+}
+
+/// The strain of the meshes that layers worked on, with one range of colours for all frames.
+fn strains(bake: &Bake, shown: &[(Frame, Frame)]) -> Vec<Scalars> {
+    let meter = StrainMeter::new(&bake.clip);
+    let worked_on = |mesh: usize| bake.layers.iter().any(|layer| layer.mesh == mesh);
+    let in_percent = |(mesh, strains): (usize, Vec<f32>)| -> Vec<f32> {
+        // a mesh without numbers is grey
+        strains.iter().filter(|_| worked_on(mesh)).map(|strain| 100.0 * strain.abs()).collect()
+    };
+    let values: Vec<Vec<Vec<f32>>> = shown
+        .iter()
+        .map(|(_, after)| meter.at_points(after).into_iter().enumerate().map(in_percent).collect())
+        .collect();
+    let mut all: Vec<f32> =
+        values.iter().flatten().flatten().copied().filter(|value| value.is_finite()).collect();
+    if all.is_empty() {
+        return Vec::new();
+    }
+    // one torn edge must not make the rest look calm: the range ends where 99.5 % of the points lie
+    all.sort_by(f32::total_cmp);
+    // and rounding must not look like strain
+    let top = all[(all.len() - 1) * 995 / 1000].max(0.1);
+    values.into_iter().map(|values| Scalars::new("strain", "%", values).with_range(0.0, top)).collect()
+}
+
+/// The lowest point of all clips, in metres.
+fn lowest(clips: &[&Clip]) -> Result<Option<f64>, Error> {
+    let mut lowest = f32::INFINITY;
+    for clip in clips {
+        for index in spread(clip.frame_count(), LOOKED_AT) {
+            let frame = clip.frame(index)?;
+            lowest = frame.points.iter().flatten().map(|point| point[1]).fold(lowest, f32::min);
+        }
+    }
+    Ok(lowest.is_finite().then_some(f64::from(lowest)))
+}
+
+/// At most `most` of `count` frames, the first and the last among them.
+fn spread(count: usize, most: usize) -> Vec<usize> {
+    let most = most.min(count);
+    (0..most).map(|i| if most < 2 { 0 } else { i * (count - 1) / (most - 1) }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_are_spread_from_end_to_end() {
+        assert_eq!(spread(0, 4), Vec::<usize>::new());
+        assert_eq!(spread(1, 4), [0]);
+        assert_eq!(spread(3, 4), [0, 1, 2]);
+        assert_eq!(spread(101, 4), [0, 33, 66, 100]);
+    }
+}

@@ -1,0 +1,383 @@
+//! `enrich`: flesh under an animated surface. Bellies, ears, trunks and tails move; hands and feet stay where they were put.
+//!
+//! The physics is the solid crate's, the time stepping the engine's; here are the dials.
+
+mod filling;
+mod flesh;
+mod maps;
+mod skin;
+
+use std::path::PathBuf;
+
+use clip::{Mesh, Selector};
+use dynamics::Integrator;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use solid::{Law, Material};
+
+use shot::{Failure, Layer, Remark, Settings, Simulation, Target};
+
+use crate::shared::Contact;
+use crate::shared::selectors::add_files;
+use crate::shared::stepping::{Method, stepping};
+use flesh::Flesh;
+
+/// Adds secondary motion to any animated surface: it is filled with flesh, which follows the animation where `follow` says and
+/// moves by its own weight elsewhere.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Enrich {
+    /// What it is made of: jelly, fat, muscle, rubber or wood. Single values can be changed with the dials below.
+    pub material: String,
+    /// Young's modulus, in Pa: how hard it is to pull. Default: the material's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub young: Option<f64>,
+    /// How much it narrows when it is pulled: flesh keeps its volume, near 0.5. Default: the material's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub poisson: Option<f64>,
+    /// In kg/m³. Default: the material's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub density: Option<f64>,
+    /// Damping ratio of a jiggle of 2 Hz; 1 is critical. Default: the material's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub damping: Option<f64>,
+    /// How stress grows with strain: `stvk`, `corotational` or `neo_hookean`.
+    pub law: Law,
+    /// Parts made of something else, one after the other.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub regions: Vec<Region>,
+    /// Where the surface follows the animation, and how much: weight 1 exactly (to the bit), 0 not at all, in between drawn softly.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub follow: Option<Selector>,
+    /// Weights from a few strokes instead of a whole map: what lies between them is filled in smoothly.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub paint: Vec<Stroke>,
+    /// Other weights from some frame on, with a smooth change from key to key. `follow` and `paint` are the key at frame 0.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub keys: Vec<Key>,
+    /// How fast a point of weight ½ is drawn to the animation: the frequency of its swing, in Hz.
+    #[schemars(extend("exclusiveMinimum" = 0.0, "maximum" = 1000.0))]
+    pub follow_stiffness: f64,
+    /// How much that swing is damped: 1 just does not overshoot.
+    #[schemars(range(min = 0.0, max = 100.0))]
+    pub follow_damping: f64,
+    /// No part strays further from the animation than this, in metres. Default: no limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0))]
+    pub max_distance: Option<f64>,
+    /// Physics may only do what the skeleton cannot: nothing needs to be painted, and the animator's motion is never undone. 1 forbids
+    /// every motion that the skeleton could make, less lets momentum leak; 0 is off. Needs a mesh with a skin.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub complementary: f64,
+    /// So many patches of the surface keep the animation's averages, as in the tracks layer. 0: none.
+    #[schemars(range(min = 0, max = 2000))]
+    pub patches: usize,
+    /// What the surface may not pass through. Default: it passes through everything.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub contact: Option<Contact>,
+    /// In m/s². An animation that already hangs as it should needs none.
+    pub gravity: [f64; 3],
+    /// Seconds of simulation before the first frame, with the animation held at it: flesh settles.
+    #[schemars(range(min = 0.0, max = 600.0))]
+    pub pre_roll: f64,
+    /// About how many tets the surface is filled with: more show smaller motion and take longer. Or a file with tets around it, at
+    /// rest: `.veg`, `.msh`, `.node` with `.ele`, `.mesh`.
+    pub tets: Tets,
+    /// How long their edges are near the surface, in metres; instead of `tets`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("exclusiveMinimum" = 0.0))]
+    pub edge: Option<f64>,
+    /// A pose in which parts that touch at rest are apart: a frame of the input, or a file with the same mesh. Tets are made there, so
+    /// that a hand on a belly is not grown together with it. Default: they are made at rest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub separated: Option<Separated>,
+    /// Which points are animated; the rest is completed by physics alone. Default: all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub animated: Option<Selector>,
+    /// Connected pieces of the surface that move as rigid bodies where they are not animated: teeth, buttons.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rigid: Option<Selector>,
+    /// False: no dynamics, only the fit. For completing a surface that was tracked.
+    pub simulate: bool,
+    /// Whether what the tets are too coarse for is carried over from the input.
+    pub detail: bool,
+    /// How near the tets must come to the animation, root mean square, as a fraction of its size.
+    #[schemars(extend("exclusiveMinimum" = 0.0, "maximum" = 1.0))]
+    pub fit_tolerance: f64,
+    /// How much the fit resists deformation. Default: chosen so that `fit_tolerance` is reached.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("exclusiveMinimum" = 0.0))]
+    pub gamma: Option<f64>,
+    /// Steps per frame. Default: as many as the error estimate asks for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1000))]
+    pub substeps: Option<usize>,
+    /// Permitted error of a step as a fraction of the size; smaller is more exact and slower.
+    #[schemars(extend("exclusiveMinimum" = 0.0, "maximum" = 0.1))]
+    pub tolerance: f64,
+    /// How steps are taken.
+    pub integrator: Method,
+    /// Where a linearly implicit step evaluates forces: 0 where it starts (most stable), 1 where it would end (least damped).
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub delta: f64,
+}
+
+/// Where tets come from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(rename = "FleshTets")]
+pub enum Tets {
+    /// About so many are made.
+    Count(#[schemars(range(min = 1, max = 2_000_000))] usize),
+    /// They are read.
+    File(PathBuf),
+}
+
+/// A pose.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Separated {
+    /// This frame of the input.
+    Frame(usize),
+    /// The mesh of a file.
+    File(PathBuf),
+}
+
+/// A part made of something else.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "FleshRegion")] // tracks has regions of its own kind
+pub struct Region {
+    /// Where; weights between 0 and 1 mix.
+    pub at: Option<Selector>,
+    /// A material; the layer's own when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub material: Option<String>,
+    /// Young's modulus, in Pa.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub young: Option<f64>,
+    /// How much it narrows when it is pulled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub poisson: Option<f64>,
+    /// In kg/m³.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub density: Option<f64>,
+    /// Damping ratio of a jiggle of 2 Hz.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub damping: Option<f64>,
+    /// Gravity here, in m/s², instead of the layer's: a ball falls beside a body that hangs as it was animated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gravity: Option<[f64; 3]>,
+}
+
+/// A weight for some points.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "FollowStroke")]
+pub struct Stroke {
+    /// Which points.
+    pub at: Selector,
+    /// Their weight: 1 exactly the animation, 0 pure physics.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub follow: f64,
+}
+
+/// Weights from some frame on.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "FollowKey")]
+pub struct Key {
+    /// The frame at which they hold.
+    pub frame: usize,
+    /// As the layer's `follow`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub follow: Option<Selector>,
+    /// As the layer's `paint`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paint: Vec<Stroke>,
+}
+
+impl Default for Enrich {
+    fn default() -> Self {
+        Self {
+            material: "fat".into(),
+            young: None,
+            poisson: None,
+            density: None,
+            damping: None,
+            law: Law::default(),
+            regions: Vec::new(),
+            follow: None,
+            paint: Vec::new(),
+            keys: Vec::new(),
+            follow_stiffness: 4.0,
+            follow_damping: 1.0,
+            max_distance: None,
+            complementary: 0.0,
+            patches: 0,
+            contact: None,
+            gravity: [0.0; 3],
+            pre_roll: 0.0,
+            tets: Tets::Count(8000),
+            edge: None,
+            separated: None,
+            animated: None,
+            rigid: None,
+            simulate: true,
+            detail: true,
+            fit_tolerance: 1e-3,
+            gamma: None,
+            substeps: None,
+            tolerance: 1e-3,
+            integrator: Method::default(),
+            delta: 0.0,
+        }
+    }
+}
+
+impl Settings for Enrich {
+    const KIND: &'static str = "enrich";
+    const SUMMARY: &'static str = "adds the secondary motion of flesh to an animated surface";
+    const VERSION: u32 = 5;
+}
+
+impl Layer for Enrich {
+    fn check(&self, input: &Target) -> Vec<Remark> {
+        let mut remarks = Vec::new();
+        let base = self.base_material();
+        let materials = std::iter::once(("".to_owned(), &self.material, base.as_ref().ok().copied())).chain(
+            self.regions.iter().enumerate().map(|(index, region)| {
+                let name = region.material.as_ref().unwrap_or(&self.material);
+                let material = base.as_ref().ok().and_then(|base| region.material(base).ok());
+                (format!("regions[{index}]."), name, material)
+            }),
+        );
+        for (prefix, name, material) in materials {
+            match material.map(|material| material.validate()) {
+                Some(Ok(())) => {}
+                Some(Err(error)) => {
+                    let field =
+                        if let solid::Error::Material { field, .. } = error { field } else { "material" };
+                    let path = format!("{prefix}{field}");
+                    remarks.push(Remark { path, message: error.to_string(), help: None });
+                }
+                None => {
+                    let known = Material::PRESETS.iter().map(|preset| preset.name);
+                    remarks.push(Remark::unknown(format!("{prefix}material"), "material", name, known));
+                }
+            }
+        }
+        for (path, selector) in self.selectors() {
+            if let Err(error) = selector.weights(&input.clip, input.mesh, &input.folder) {
+                remarks.push(Remark { path, message: error.to_string(), help: None });
+            }
+        }
+        remarks.extend(filling::check(self, input));
+        remarks.extend(self.contact.iter().flat_map(|contact| contact.check("contact", input)));
+        if self.complementary > 0.0 && input.mesh().skin.is_none() {
+            let message = format!(
+                "mesh `{}` has no skin, so no motion of a skeleton can be forbidden",
+                input.mesh().name
+            );
+            let help = Some("use `follow`, or a file with a rig".into());
+            remarks.push(Remark { path: "complementary".into(), message, help });
+        }
+        if let Some(pair) = self.keys.windows(2).position(|pair| pair[0].frame >= pair[1].frame) {
+            let message = format!("key {} is not after key {pair}", pair + 1);
+            remarks.push(Remark {
+                path: "keys".into(),
+                message,
+                help: Some("sort the keys by frame".into()),
+            });
+        }
+        if self.keys.first().is_some_and(|key| key.frame == 0) {
+            let message = "the key at frame 0 is `follow` or `paint` of the layer itself".to_owned();
+            remarks.push(Remark { path: "keys".into(), message, help: None });
+        }
+        remarks
+    }
+
+    fn suits(&self, mesh: &Mesh) -> bool {
+        let has = |selector: &Selector| match selector {
+            Selector::Group(name) => mesh.group(name).is_some(),
+            _ => true,
+        };
+        !mesh.faces.is_empty() && self.selectors().iter().all(|(_, selector)| has(selector))
+    }
+
+    fn look_ahead(&self, _: &Target) -> usize {
+        // velocities of the fit are central differences
+        1
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        let mut files = Vec::new();
+        self.selectors().iter().for_each(|(_, selector)| add_files(selector, &mut files));
+        files.extend(self.contact.iter().flat_map(Contact::files));
+        files.extend(filling::files(self));
+        files
+    }
+
+    fn prepare(&self, input: &Target) -> Result<Box<dyn Simulation>, Failure> {
+        Ok(Box::new(Flesh::new(self, input)?))
+    }
+}
+
+impl Enrich {
+    /// Every selector with its place in the settings.
+    fn selectors(&self) -> Vec<(String, &Selector)> {
+        let mut all: Vec<(String, &Selector)> = Vec::new();
+        let named = [("follow", &self.follow), ("animated", &self.animated), ("rigid", &self.rigid)];
+        all.extend(
+            named.into_iter().filter_map(|(path, selector)| Some((path.to_owned(), selector.as_ref()?))),
+        );
+        let strokes = |prefix: String, strokes: &'_ [Stroke]| -> Vec<String> {
+            (0..strokes.len()).map(|index| format!("{prefix}paint[{index}].at")).collect()
+        };
+        all.extend(
+            strokes(String::new(), &self.paint).into_iter().zip(self.paint.iter().map(|stroke| &stroke.at)),
+        );
+        for (index, key) in self.keys.iter().enumerate() {
+            all.extend(key.follow.as_ref().map(|follow| (format!("keys[{index}].follow"), follow)));
+            let paths = strokes(format!("keys[{index}]."), &key.paint);
+            all.extend(paths.into_iter().zip(key.paint.iter().map(|stroke| &stroke.at)));
+        }
+        for (index, region) in self.regions.iter().enumerate() {
+            all.extend(region.at.as_ref().map(|at| (format!("regions[{index}].at"), at)));
+        }
+        all
+    }
+
+    fn base_material(&self) -> Result<Material, solid::Error> {
+        let preset = Material::preset(&self.material)?;
+        Ok(Material {
+            young: self.young.unwrap_or(preset.young),
+            poisson: self.poisson.unwrap_or(preset.poisson),
+            density: self.density.unwrap_or(preset.density),
+            damping: self.damping.unwrap_or(preset.damping),
+        })
+    }
+
+    fn stepping(&self) -> dynamics::Settings {
+        let mut stepping = stepping(self.integrator, self.substeps, self.tolerance);
+        if let Integrator::LinearlyImplicit { delta } = &mut stepping.integrator {
+            *delta = self.delta;
+        }
+        stepping
+    }
+}
+
+impl Region {
+    fn material(&self, base: &Material) -> Result<Material, solid::Error> {
+        let preset = match &self.material {
+            Some(name) => Material::preset(name)?,
+            None => *base,
+        };
+        Ok(Material {
+            young: self.young.unwrap_or(preset.young),
+            poisson: self.poisson.unwrap_or(preset.poisson),
+            density: self.density.unwrap_or(preset.density),
+            damping: self.damping.unwrap_or(preset.damping),
+        })
+    }
+}

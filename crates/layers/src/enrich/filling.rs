@@ -1,0 +1,165 @@
+//! Where the tets come from: made to fill the surface, made in a pose where its parts are apart, or read.
+
+use std::path::{Path, PathBuf};
+
+use clip::{Mesh, ReadOptions};
+use geometry::{Embedding, Filled, TetMesh, TetMeshing, TetSize, Vec3};
+
+use super::{Enrich, Separated, Tets};
+use shot::{Failure, Remark, Target};
+
+/// The surface in its tets at rest, and where that is, unless where the surface is.
+pub(super) fn fill(settings: &Enrich, input: &Target) -> Result<(Filled, Option<String>), Failure> {
+    let mesh = input.mesh();
+    let (rest, triangles) = (mesh.rest(), mesh.point_triangles());
+    let size = match (settings.edge, &settings.tets) {
+        (None, Tets::File(file)) => return Ok((read(&input.folder.join(file), &rest)?, None)),
+        (None, Tets::Count(count)) => TetSize::Count(*count),
+        (Some(edge), _) => TetSize::Edge(edge),
+    };
+    let meshing = TetMeshing { size, ..TetMeshing::default() };
+    let Some(separated) = &settings.separated else {
+        return Ok((meshing.fill(&rest, &triangles).map_err(Failure::new)?, None));
+    };
+    let pose = pose(separated, input).map_err(Failure::new)?;
+    let filled = meshing.fill(&pose, &triangles).map_err(Failure::new)?;
+    let areas = areas(&rest, &triangles);
+    match solid::unweld(&filled.mesh, &filled.embedding, &areas, &rest) {
+        Ok((mesh, embedding)) => Ok((Filled { mesh, embedding, ..filled }, None)),
+        Err(error @ (solid::Error::Squeezed { .. } | solid::Error::LeftBehind { .. })) => {
+            Ok((filled, Some(format!("in the separated pose: {error}"))))
+        }
+        Err(error) => Err(Failure::new(error)),
+    }
+}
+
+/// What each vertex weighs in a fit.
+pub(super) fn areas(rest: &[Vec3], triangles: &[[u32; 3]]) -> Vec<f64> {
+    let mut areas = geometry::vertex_areas(rest, triangles);
+    if areas.iter().sum::<f64>() <= 0.0 {
+        // wires and specks: every point counts alike
+        let even = 1.0 / areas.len().max(1) as f64;
+        areas.fill(even);
+    }
+    areas
+}
+
+/// What does not fit the input.
+pub(super) fn check(settings: &Enrich, input: &Target) -> Vec<Remark> {
+    let mut remarks = Vec::new();
+    let mut remark = |path: &str, message: String, help: Option<&str>| {
+        remarks.push(Remark { path: path.into(), message, help: help.map(str::to_owned) });
+    };
+    if let Tets::File(file) = &settings.tets {
+        if let Err(error) = clip::read_tets(input.folder.join(file), &ReadOptions::default()) {
+            remark("tets", error.to_string(), None);
+        }
+        if settings.edge.is_some() {
+            let help = "leave `edge` out, or give the number of `tets`";
+            remark("edge", "the tets come from a file, so their edges are what they are".into(), Some(help));
+        }
+        if settings.separated.is_some() {
+            let help =
+                "leave `separated` out: tets of a file are not grown together unless they were made so";
+            remark("separated", "the tets come from a file, so none are made in a pose".into(), Some(help));
+        }
+    }
+    if let Some(separated) = &settings.separated
+        && let Err(message) = pose(separated, input)
+    {
+        remark("separated", message, Some("it must be the same mesh, only moved"));
+    }
+    remarks
+}
+
+/// Files that are read.
+pub(super) fn files(settings: &Enrich) -> Vec<PathBuf> {
+    let tets = match &settings.tets {
+        Tets::File(file) => Some(file.clone()),
+        Tets::Count(_) => None,
+    };
+    let pose = match &settings.separated {
+        Some(Separated::File(file)) => Some(file.clone()),
+        _ => None,
+    };
+    // TetGen's come in pairs
+    let other = tets.as_ref().and_then(|file| match file.extension()?.to_str()? {
+        "node" => Some(file.with_extension("ele")),
+        "ele" => Some(file.with_extension("node")),
+        _ => None,
+    });
+    [tets, other, pose].into_iter().flatten().collect()
+}
+
+/// Tets of a file around the surface.
+fn read(file: &Path, rest: &[Vec3]) -> Result<Filled, Failure> {
+    let (mesh, _) = clip::read_tets(file, &ReadOptions::default())?.mesh.without_loose_points();
+    let embedding = Embedding::new(&mesh, rest).map_err(Failure::new)?;
+    // by more than the height of a tet: those are not around it
+    let far = embedding.outside(1.0).count();
+    if 2 * far > rest.len() {
+        let sentence = format!(
+            "the tets of {} are not around the mesh: {far} of its {} points are far outside of them",
+            file.display(),
+            rest.len()
+        );
+        return Err(Failure::new(sentence).with_help("are they in metres, and of this mesh at rest?"));
+    }
+    let outside = embedding.outside(1e-9).count();
+    Ok(Filled { edge: mean_edge(&mesh), mesh, embedding, grown: 0, outside })
+}
+
+fn mean_edge(mesh: &TetMesh) -> f64 {
+    let edges = mesh.edges();
+    let length = |[a, b]: &[u32; 2]| mesh.points()[*a as usize].distance(mesh.points()[*b as usize]);
+    edges.iter().map(length).sum::<f64>() / edges.len().max(1) as f64
+}
+
+/// Where the surface is in the separated pose, or why it is not one.
+fn pose(separated: &Separated, input: &Target) -> Result<Vec<Vec3>, String> {
+    let own = input.mesh();
+    let points = match separated {
+        Separated::Frame(index) => {
+            let count = input.clip.frame_count();
+            if *index >= count {
+                return Err(format!("there is no frame {index}; the input has {count}"));
+            }
+            input.points(*index).map_err(|error| error.to_string())?
+        }
+        Separated::File(file) => {
+            let clip = clip::read(input.folder.join(file), &ReadOptions::default());
+            let clip = clip.map_err(|error| error.to_string())?;
+            let named = clip.meshes.iter().find(|mesh| mesh.name == own.name);
+            let Some(mesh) = named.or(clip.meshes.first()) else {
+                return Err(format!("{} has no mesh", file.display()));
+            };
+            same_topology(own, mesh, file)?;
+            mesh.rest_points.clone()
+        }
+    };
+    if let Some(point) = points.iter().position(|p| p.iter().any(|x| !x.is_finite())) {
+        return Err(format!("point {point} of the separated pose is not at a finite place"));
+    }
+    Ok(points.iter().map(|p| Vec3::from(p.map(f64::from))).collect())
+}
+
+fn same_topology(own: &Mesh, other: &Mesh, file: &Path) -> Result<(), String> {
+    let (points, expected) = (other.point_count(), own.point_count());
+    if points != expected {
+        return Err(format!(
+            "`{}` of {} has {points} points, but `{}` has {expected}",
+            other.name,
+            file.display(),
+            own.name
+        ));
+    }
+    if other.point_triangles() != own.point_triangles() {
+        return Err(format!(
+            "`{}` of {} has other triangles than `{}`, over as many points",
+            other.name,
+            file.display(),
+            own.name
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,212 @@
+//! `inextensible`: cloth whose warp and weft do not stretch, however long the steps and however fine the mesh.
+//!
+//! The cloth is that of the layer `cloth` with one thing more: after every step a projection puts its threads back to their
+//! lengths, or threads harden inside the step until they keep them. The membranes stay, so that a step ends near what the
+//! projection asks and no force has to be undone. Quads stay quads from file to solver; their sides are the threads.
+
+use std::path::PathBuf;
+
+use clip::{Mesh, Selector};
+use geometry::{Vec2, Vec3};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use shell::{Bending, Face, ThreadDirections, Weave, Wind};
+use shot::{Failure, Layer, Remark, Settings, Simulation, Target};
+
+use crate::cloth::{Cloth, ClothSimulation};
+use crate::shared::Contact;
+use crate::shared::selectors::{add_files, weights};
+use crate::shared::threads::{Hold, Holding};
+
+/// Turns a mesh into fabric whose threads do not stretch: it drapes, folds and swings, and never looks like rubber.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Inextensible {
+    /// A fabric, for its weight, its bending, its shearing and how air takes it. Single values can be changed with the dials
+    /// below.
+    pub material: String,
+    /// How much longer or shorter than at rest a thread may be, as a fraction: 0.01 is one percent.
+    #[schemars(range(min = 0.0001, max = 0.5))]
+    pub max_strain: f64,
+    /// What has the last word where threads and contact disagree.
+    pub hold: Holding,
+    /// Which edges are warp: those between two points of this group, and all that run on from them through the quads. Default:
+    /// edges along u of the texture coordinates, or along the vertical where there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warp: Option<Selector>,
+    /// Mass per area, in kg/m². Default: the material's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub area_density: Option<f64>,
+    /// Resistance to shearing, in N/m: how hard it is to pull the cloth on the bias. Default: the material's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shear: Option<f64>,
+    /// Resistance to bending of the warp threads, in N·m. Default: the material's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bend_warp: Option<f64>,
+    /// Resistance to bending of the weft threads, in N·m. Default: the material's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bend_weft: Option<f64>,
+    /// Internal friction: the damping ratio of ripples of 5 Hz; 1 is critical. Default: the material's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub damping: Option<f64>,
+    /// How hard air pushes: 0 vacuum, 1 real air. Default: the material's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub air_drag: Option<f64>,
+    /// Which elements resist bending: `hinges` (cheap) or `plates` (the same stiffness on every mesh).
+    pub bending: Bending,
+    /// Where the cloth follows the animation, and how much: weight 1 exactly (to the bit), 0 not at all, in between softly.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub follow: Option<Selector>,
+    /// How fast a point of weight ½ is drawn to the animation: the frequency of its swing, in Hz.
+    #[schemars(extend("exclusiveMinimum" = 0.0, "maximum" = 1000.0))]
+    pub follow_stiffness: f64,
+    /// How much that swing is damped: 1 just does not overshoot.
+    #[schemars(range(min = 0.0, max = 100.0))]
+    pub follow_damping: f64,
+    /// What the cloth may not pass through: itself, other meshes, simple shapes. Default: it passes through everything.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub contact: Option<Contact>,
+    /// In m/s².
+    pub gravity: [f64; 3],
+    /// Wind. Default: still air.
+    pub wind: Wind,
+    /// Seconds of simulation before the first frame, with the animation held at it: the cloth settles.
+    #[schemars(range(min = 0.0, max = 600.0))]
+    pub pre_roll: f64,
+    /// Steps per frame. Default: as many as the error estimate asks for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1000))]
+    pub substeps: Option<usize>,
+}
+
+impl Default for Inextensible {
+    fn default() -> Self {
+        let cloth = Cloth::default();
+        Self {
+            material: cloth.material,
+            max_strain: 0.01,
+            hold: Holding::default(),
+            warp: None,
+            area_density: None,
+            shear: None,
+            bend_warp: None,
+            bend_weft: None,
+            damping: None,
+            air_drag: None,
+            bending: cloth.bending,
+            follow: None,
+            follow_stiffness: cloth.follow_stiffness,
+            follow_damping: cloth.follow_damping,
+            contact: None,
+            gravity: cloth.gravity,
+            wind: cloth.wind,
+            pre_roll: cloth.pre_roll,
+            substeps: None,
+        }
+    }
+}
+
+impl Settings for Inextensible {
+    const KIND: &'static str = "inextensible";
+    const SUMMARY: &'static str = "turns a mesh into fabric whose warp and weft do not stretch";
+    const VERSION: u32 = 4;
+}
+
+impl Layer for Inextensible {
+    fn check(&self, input: &Target) -> Vec<Remark> {
+        let mut remarks = self.cloth().check(input);
+        if !(1e-4..=0.5).contains(&self.max_strain) {
+            let message = format!("max_strain is {}", self.max_strain);
+            let help = Some("allowed: 0.0001 to 0.5".into());
+            remarks.push(Remark { path: "max_strain".into(), message, help });
+        }
+        if let Some(Err(error)) = self.warp.as_ref().map(|warp| weights(warp, input)) {
+            remarks.push(Remark { path: "warp".into(), message: error.to_string(), help: None });
+        } else if let Err(failure) = self.weave(input, &input.mesh().rest()) {
+            let help = failure.remedy().map(str::to_owned);
+            remarks.push(Remark { path: "kind".into(), message: failure.to_string(), help });
+        }
+        remarks
+    }
+
+    fn suits(&self, mesh: &Mesh) -> bool {
+        self.cloth().suits(mesh)
+    }
+
+    fn look_ahead(&self, input: &Target) -> usize {
+        self.cloth().look_ahead(input)
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        let mut files = self.cloth().files();
+        self.warp.iter().for_each(|selector| add_files(selector, &mut files));
+        files
+    }
+
+    fn prepare(&self, input: &Target) -> Result<Box<dyn Simulation>, Failure> {
+        let (cloth, rest) = (self.cloth(), input.mesh().rest());
+        let material = cloth.fabric().map_err(Failure::new)?;
+        let hold = Hold::new(self.weave(input, &rest)?, self.hold, self.max_strain, &rest, &material)?;
+        Ok(Box::new(ClothSimulation::new(&cloth, input, Some(hold))?))
+    }
+}
+
+impl Inextensible {
+    /// The same dials in the cloth layer's words.
+    fn cloth(&self) -> Cloth {
+        Cloth {
+            material: self.material.clone(),
+            area_density: self.area_density,
+            shear: self.shear,
+            bend_warp: self.bend_warp,
+            bend_weft: self.bend_weft,
+            damping: self.damping,
+            air_drag: self.air_drag,
+            bending: self.bending,
+            follow: self.follow.clone(),
+            follow_stiffness: self.follow_stiffness,
+            follow_damping: self.follow_damping,
+            contact: self.contact.clone(),
+            gravity: self.gravity,
+            wind: self.wind.clone(),
+            pre_roll: self.pre_roll,
+            substeps: self.substeps,
+            ..Cloth::default()
+        }
+    }
+
+    fn weave(&self, input: &Target, rest: &[Vec3]) -> Result<Weave, Failure> {
+        let mesh = input.mesh();
+        let marked: Option<Vec<bool>> = match &self.warp {
+            Some(warp) => Some(weights(warp, input)?.iter().map(|w| *w > 0.5).collect()),
+            None => None,
+        };
+        let lay =
+            marked.as_ref().map_or(ThreadDirections::Uv(Vec3::Y), |marked| ThreadDirections::Named(marked));
+        Weave::new(rest, &faces(mesh), lay).map_err(|error| {
+            let help = match error {
+                shell::Error::NoThreads { .. } if self.warp.is_some() => {
+                    "`warp` must hold both ends of at least one side of a quad"
+                }
+                shell::Error::NoThreads { .. } => {
+                    "threads are the sides of quads: use a grid whose texture coordinates run along its sides, name a row of it with `warp`, or use the layer `cloth`"
+                }
+                _ => return Failure::new(error),
+            };
+            Failure::new(error).with_help(help)
+        })
+    }
+}
+
+/// Polygons over points, with their texture coordinates.
+fn faces(mesh: &Mesh) -> Vec<Face> {
+    let face = |corners: &[u32]| Face {
+        points: corners.iter().map(|&vertex| mesh.vertex_points[vertex as usize]).collect(),
+        uvs: corners
+            .iter()
+            .filter_map(|&vertex| mesh.uvs.get(vertex as usize))
+            .map(|&[u, v]| Vec2::new(f64::from(u), f64::from(v)))
+            .collect(),
+    };
+    mesh.faces.iter().map(face).collect()
+}

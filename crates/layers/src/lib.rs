@@ -1,0 +1,63 @@
+//! The layers that come with followthrough: physics that a shot file puts on an animation.
+//!
+//! Each kind is a file or a folder: its settings as a shot file writes them, and a simulation that makes frames of them; the physics is in
+//! `shell`, `solid` and `fluid`. What several use is in `shared/`. [`registry`] knows all of them.
+//!
+//! ```
+//! use shot::{BakeOptions, Context, Reader};
+//!
+//! let reader = Reader::new(layers::registry().with_sample("flag", samples::flag));
+//! let text = "input = { sample = 'flag', frames = '0-2' }\nlayer = [{ kind = 'smooth', window = 0.05 }]";
+//! let shot = reader.parse("flag.toml", text, "".as_ref())?;
+//!
+//! let folder = tempfile::tempdir().unwrap();
+//! let options = BakeOptions { out: Some(folder.path().into()), ..Default::default() };
+//! let bake = shot.bake(&options, &Context::SILENT)?;
+//! assert_eq!(bake.layers[0].baked, 3);
+//! # Ok::<(), shot::Error>(())
+//! ```
+
+mod blend;
+mod cloth;
+mod enrich;
+mod inextensible;
+mod shared;
+mod smoke;
+mod smooth;
+mod tracks;
+
+use contact::{AuditedSurface, audit};
+use shot::Registry;
+
+pub use blend::Blend;
+pub use cloth::Cloth;
+pub use enrich::Enrich;
+pub use inextensible::Inextensible;
+pub use shared::stepping::Method;
+pub use shared::threads::Holding;
+pub use shared::{Collider, Contact, Fabric, Faces, Form, Obstacle};
+pub use smoke::{
+    Bar, Channel, Disc, Ends, Image, Key, Noise, Repeat, Scalar, Silhouette, Smoke, Source, Stroke, Text,
+    Window,
+};
+pub use smooth::Smooth;
+pub use tracks::{Kind, Loosen, Pressed, Tests, Then, Tracks};
+
+/// All layers, and the judge of whether what they give back crosses itself.
+pub fn registry() -> Registry {
+    Registry::empty()
+        .with::<Blend>()
+        .with::<Cloth>()
+        .with::<Enrich>()
+        .with::<Inextensible>()
+        .with::<Smooth>()
+        .with::<Tracks>()
+        .with::<Smoke>()
+        .with_crossings(crossings)
+}
+
+/// How many pairs of a surface's triangles cross; nothing where a point is not a finite number.
+fn crossings(points: &[[f32; 3]], triangles: &[[u32; 3]]) -> Option<usize> {
+    let surface = AuditedSurface { name: "", points, triangles, is_obstacle: false };
+    audit(&[surface]).ok().map(|crossings| crossings.len())
+}

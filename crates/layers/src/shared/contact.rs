@@ -1,0 +1,422 @@
+//! `[layer.contact]`: what a simulated surface may not pass through. Shared by every layer that simulates one.
+//!
+//! A layer keeps `contact: Option<Contact>` among its settings, asks [`Contact::collider`] for a [`Collider`] when it prepares,
+//! and hands [`Collider::collision`] to the stepper in every frame.
+
+use std::path::PathBuf;
+
+use clip::{Clip, ReadOptions};
+use contact::{Attachment, AuditedSurface, BarrierContact, CollisionSurface, Shape, Sides, audit};
+use dynamics::Span;
+use geometry::Vec3;
+use glam::DQuat;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use shot::{Failure, FrameResult, Remark, Target};
+
+/// What the simulated surface may not pass through: itself, other meshes, simple shapes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Contact {
+    /// How far two layers of the surface stay apart, in metres; half of it is kept from obstacles.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub thickness: f64,
+    /// Coulomb's coefficient: 0 slides like ice, 0.4 cloth on skin, 1 holds on a slope of 45°.
+    #[schemars(range(min = 0.0, max = 100.0))]
+    pub friction: f64,
+    /// Whether the surface is kept from passing through itself.
+    #[serde(rename = "self")]
+    pub with_itself: bool,
+    /// What else it may not pass through. They may move, and cross themselves and each other.
+    pub obstacles: Vec<Obstacle>,
+}
+
+impl Default for Contact {
+    fn default() -> Self {
+        Self { thickness: 2e-3, friction: 0.4, with_itself: true, obstacles: Vec::new() }
+    }
+}
+
+/// Something that moves by itself: a `mesh` of the input, all meshes of a `file`, or a simple `shape`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Obstacle {
+    /// A mesh of the layer's input, by name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mesh: Option<String>,
+    /// A file with an animation, frame by frame beside the input's; after its last frame it stands still.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<PathBuf>,
+    /// A simple shape.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shape: Option<Form>,
+    /// Where a shape's middle is at the first frame, in metres; of a plane, any point.
+    pub centre: [f64; 3],
+    /// Of spheres and capsules, in metres.
+    #[schemars(extend("exclusiveMinimum" = 0.0))]
+    pub radius: f64,
+    /// From the middle of a capsule to either end of its axis, in metres.
+    #[schemars(extend("exclusiveMinimum" = 0.0))]
+    pub half_length: f64,
+    /// From the middle of a box to its faces, in metres.
+    pub half_size: [f64; 3],
+    /// The axis of a capsule, or where a plane faces.
+    pub axis: [f64; 3],
+    /// How a shape moves, in m/s.
+    pub velocity: [f64; 3],
+    /// How it turns about its centre: axis times degrees per second.
+    pub spin: [f64; 3],
+    /// Coulomb's coefficient; with the surface's own the geometric mean counts. Default: the surface's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0, max = 100.0))]
+    pub friction: Option<f64>,
+    /// How thick a skin it has, in metres; half of it is kept from the surface.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub thickness: f64,
+    /// Whether it holds back from both sides, or, closed and facing outwards, leads out what begins inside.
+    pub sides: Faces,
+}
+
+/// A simple shape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Form {
+    /// A ball.
+    Sphere,
+    /// A rod with round ends.
+    Capsule,
+    /// A box.
+    Box,
+    /// The ground, or a wall, without end.
+    Plane,
+}
+
+/// Which sides of an obstacle hold things back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Faces {
+    /// Nothing passes, from either side.
+    #[default]
+    Both,
+    /// What begins inside is led out.
+    Front,
+}
+
+impl Default for Obstacle {
+    fn default() -> Self {
+        Self {
+            mesh: None,
+            file: None,
+            shape: None,
+            centre: [0.0; 3],
+            radius: 0.5,
+            half_length: 0.5,
+            half_size: [0.5; 3],
+            axis: [0.0, 1.0, 0.0],
+            velocity: [0.0; 3],
+            spin: [0.0; 3],
+            friction: None,
+            thickness: 0.0,
+            sides: Faces::Both,
+        }
+    }
+}
+
+/// Points of a plane lie this far out, in metres.
+const PLANE: f64 = 300.0;
+
+impl Contact {
+    /// What does not fit the input; `path` is where the table stands among the layer's settings.
+    pub fn check(&self, path: &str, input: &Target) -> Vec<Remark> {
+        let mut remarks = Vec::new();
+        for (k, obstacle) in self.obstacles.iter().enumerate() {
+            let here = format!("{path}.obstacles[{k}]");
+            let said = [obstacle.mesh.is_some(), obstacle.file.is_some(), obstacle.shape.is_some()];
+            if said.iter().filter(|said| **said).count() != 1 {
+                let message = "an obstacle is a `mesh`, a `file` or a `shape`, one of the three".into();
+                remarks.push(Remark { path: here, message, help: None });
+                continue;
+            }
+            if let Some(name) = &obstacle.mesh {
+                let own = input.clip.mesh_index(name) == Some(input.mesh);
+                if input.clip.mesh_index(name).is_none() {
+                    let known = input.clip.meshes.iter().map(|mesh| mesh.name.as_str());
+                    remarks.push(Remark::unknown(format!("{here}.mesh"), "mesh", name, known));
+                } else if own {
+                    let message = format!("`{name}` is the mesh that is simulated");
+                    let help = Some("`self = true` keeps it from passing through itself".into());
+                    remarks.push(Remark { path: format!("{here}.mesh"), message, help });
+                }
+            }
+            if let Some(file) = &obstacle.file
+                && let Err(error) = clip::read(input.folder.join(file), &ReadOptions::default())
+            {
+                remarks.push(Remark { path: format!("{here}.file"), message: error.to_string(), help: None });
+            }
+            if obstacle.shape.is_some()
+                && let Err(error) = obstacle.shaped("shape", self)
+            {
+                remarks.push(Remark { path: here, message: error.to_string(), help: None });
+            }
+        }
+        remarks
+    }
+
+    /// Files that obstacles are read from.
+    pub fn files(&self) -> Vec<PathBuf> {
+        self.obstacles.iter().filter_map(|obstacle| obstacle.file.clone()).collect()
+    }
+
+    /// The surface of a mesh as it is simulated: `known` points follow the animation.
+    pub fn surface(
+        &self,
+        name: &str,
+        rest: Vec<Vec3>,
+        triangles: Vec<[u32; 3]>,
+        known: Vec<bool>,
+    ) -> CollisionSurface {
+        CollisionSurface {
+            known,
+            thickness: self.thickness,
+            friction: self.friction,
+            self_contact: self.with_itself,
+            ..CollisionSurface::free(name, rest, triangles)
+        }
+    }
+
+    /// Everything for contact of a simulated surface, whose points hang on the body as the attachment says.
+    pub fn collider(
+        &self,
+        input: &Target,
+        surface: CollisionSurface,
+        attachment: Attachment,
+    ) -> Result<Collider, Failure> {
+        let triangles = surface.triangles.clone();
+        self.collider_of_pieces(input, vec![surface], attachment, triangles)
+    }
+
+    /// The same for a surface in pieces that may touch each other; `triangles` are those of the surface as a whole.
+    pub fn collider_of_pieces(
+        &self,
+        input: &Target,
+        pieces: Vec<CollisionSurface>,
+        attachment: Attachment,
+        triangles: Vec<[u32; 3]>,
+    ) -> Result<Collider, Failure> {
+        let mut sources = Vec::new();
+        let mut obstacles = Vec::new();
+        for (k, obstacle) in self.obstacles.iter().enumerate() {
+            for (source, surface) in obstacle.open(k, input, self)? {
+                sources.push(source);
+                obstacles.push(surface);
+            }
+        }
+        let mut collider = Collider {
+            names: pieces.iter().chain(&obstacles).map(|surface| surface.name.clone()).collect(),
+            pieces: pieces.len(),
+            triangles: obstacles.iter().map(|surface| surface.triangles.clone()).collect(),
+            surface: triangles,
+            collision: BarrierContact::new(pieces, attachment, obstacles).map_err(Failure::new)?,
+            sources,
+            rate: input.clip.frame_rate_hz,
+        };
+        let places = collider.places(0.0)?;
+        collider.collision.place_obstacles(&places).map_err(Failure::new)?;
+        collider.hold(0, 0.0, 1.0)?;
+        Ok(collider)
+    }
+}
+
+/// Where an obstacle's points come from.
+enum Source {
+    Mesh { clip: Clip, mesh: usize },
+    Shape { points: Vec<Vec3>, centre: Vec3, velocity: Vec3, spin: Vec3 },
+}
+
+impl Obstacle {
+    fn open(
+        &self,
+        number: usize,
+        input: &Target,
+        contact: &Contact,
+    ) -> Result<Vec<(Source, CollisionSurface)>, Failure> {
+        let mesh = |clip: &Clip, mesh: usize| {
+            let (name, rest) = (&clip.meshes[mesh].name, clip.meshes[mesh].rest());
+            let surface = CollisionSurface::obstacle(name, rest, clip.meshes[mesh].point_triangles());
+            (Source::Mesh { clip: clip.clone(), mesh }, self.dressed(surface, contact))
+        };
+        match (&self.mesh, &self.file, self.shape) {
+            (Some(name), None, None) => match input.clip.mesh_index(name) {
+                Some(index) => Ok(vec![mesh(&input.clip, index)]),
+                None => Err(Failure::new(format!("there is no mesh `{name}`"))),
+            },
+            (None, Some(file), None) => {
+                let clip = clip::read(input.folder.join(file), &ReadOptions::default())?;
+                Ok((0..clip.meshes.len()).map(|index| mesh(&clip, index)).collect())
+            }
+            (None, None, Some(_)) => {
+                let surface =
+                    self.shaped(&format!("obstacle {}", number + 1), contact).map_err(Failure::new)?;
+                let source = Source::Shape {
+                    points: surface.rest_positions.clone(),
+                    centre: Vec3::from(self.centre),
+                    velocity: Vec3::from(self.velocity),
+                    spin: Vec3::from(self.spin.map(f64::to_radians)),
+                };
+                Ok(vec![(source, surface)])
+            }
+            _ => Err(Failure::new("an obstacle is a `mesh`, a `file` or a `shape`, one of the three")),
+        }
+    }
+
+    fn dressed(&self, surface: CollisionSurface, contact: &Contact) -> CollisionSurface {
+        let sides = match self.sides {
+            Faces::Both => surface.sides,
+            Faces::Front => Sides::Front,
+        };
+        let friction = self.friction.unwrap_or(contact.friction);
+        CollisionSurface { thickness: self.thickness, friction, sides, ..surface }
+    }
+
+    fn shaped(&self, name: &str, contact: &Contact) -> Result<CollisionSurface, contact::Error> {
+        let (centre, axis) = (Vec3::from(self.centre), Vec3::from(self.axis));
+        let shape = match self.shape.unwrap_or(Form::Sphere) {
+            Form::Plane => return Ok(self.dressed(contact::plane(name, centre, axis, PLANE)?, contact)),
+            Form::Sphere => Shape::Sphere { radius: self.radius },
+            Form::Capsule => Shape::Capsule { radius: self.radius, half_length: self.half_length },
+            Form::Box => Shape::Box { half_size: Vec3::from(self.half_size) },
+        };
+        let size = match shape {
+            Shape::Box { half_size } => half_size.max_element(),
+            _ => self.radius,
+        };
+        let mut surface = shape.surface(name, size / 6.0)?;
+        let turn = DQuat::from_rotation_arc(Vec3::Y, axis.normalize_or(Vec3::Y));
+        for point in &mut surface.rest_positions {
+            *point = centre + turn * *point;
+        }
+        Ok(self.dressed(surface, contact))
+    }
+}
+
+impl Source {
+    /// Where the points are in a frame, which may lie between two.
+    fn at(&self, frame: f64, rate: f64) -> Result<Vec<Vec3>, Failure> {
+        match self {
+            Self::Mesh { clip, mesh } => {
+                let last = clip.frame_count().saturating_sub(1);
+                let points =
+                    clip.checked_frame((frame.max(0.0) as usize).min(last))?.points.swap_remove(*mesh);
+                Ok(points.iter().map(|p| Vec3::from(p.map(f64::from))).collect())
+            }
+            Self::Shape { points, centre, velocity, spin } => {
+                let time = frame / rate;
+                let turn = DQuat::from_scaled_axis(*spin * time);
+                Ok(points.iter().map(|p| *centre + *velocity * time + turn * (*p - *centre)).collect())
+            }
+        }
+    }
+}
+
+/// A surface among its obstacles, frame by frame.
+pub struct Collider {
+    /// To be handed to [`dynamics::Stepper::advance_with_contact`].
+    pub collision: BarrierContact,
+    sources: Vec<Source>,
+    /// Of the pieces, then of the obstacles.
+    names: Vec<String>,
+    pieces: usize,
+    surface: Vec<[u32; 3]>,
+    triangles: Vec<Vec<[u32; 3]>>,
+    rate: f64,
+}
+
+impl Collider {
+    /// Obstacles go from frame `index − 1` to frame `index`.
+    pub fn go_to(&mut self, index: usize) -> Result<(), Failure> {
+        let from = index as f64 - 1.0;
+        let [before, here, next, after] =
+            [from - 1.0, from, from + 1.0, from + 2.0].map(|frame| self.places(frame));
+        let (before, here, next, after) = (before?, here?, next?, after?);
+        let mean = |a: &[Vec3], b: &[Vec3]| -> Vec<Vec3> {
+            a.iter().zip(b).map(|(a, b)| (*b - *a) * (0.5 * self.rate)).collect()
+        };
+        let velocities = [mean(&before, &next), mean(&here, &after)];
+        let span =
+            Span { start: from / self.rate, duration: 1.0 / self.rate, positions: [here, next], velocities };
+        self.collision.follow(span).map_err(Failure::new)
+    }
+
+    /// Obstacles stand still as in frame `index`, from `start` on.
+    pub fn hold(&mut self, index: usize, start: f64, duration: f64) -> Result<(), Failure> {
+        let places = self.places(index as f64)?;
+        let still = vec![Vec3::ZERO; places.len()];
+        let positions = [places.clone(), places];
+        let span = Span { start, duration, positions, velocities: [still.clone(), still] };
+        self.collision.follow(span).map_err(Failure::new)
+    }
+
+    fn places(&self, frame: f64) -> Result<Vec<Vec3>, Failure> {
+        let mut all = Vec::new();
+        for source in &self.sources {
+            all.extend(source.at(frame, self.rate)?);
+        }
+        Ok(all)
+    }
+
+    /// Adds what went on to a frame's result, and judges the frame as it is stored: `points` of the surface, obstacles where
+    /// the animation has them.
+    pub fn report(&self, index: usize, points: &[[f32; 3]], result: &mut FrameResult) -> Result<(), Failure> {
+        let report = self.collision.report();
+        let mut obstacles: Vec<Vec<[f32; 3]>> = Vec::new();
+        for source in &self.sources {
+            obstacles
+                .push(source.at(index as f64, self.rate)?.iter().map(|p| p.as_vec3().to_array()).collect());
+        }
+        let mut audited = vec![AuditedSurface {
+            name: &self.names[0],
+            points,
+            triangles: &self.surface,
+            is_obstacle: false,
+        }];
+        for (k, points) in obstacles.iter().enumerate() {
+            let (name, triangles) = (&self.names[self.pieces + k], &self.triangles[k]);
+            audited.push(AuditedSurface { name, points, triangles, is_obstacle: true });
+        }
+        let crossings = audit(&audited).map_err(Failure::new)?;
+        let with_itself = crossings.iter().filter(|c| c.first.0 == c.second.0).count();
+        result.figures.add("intersections/itself", "", with_itself as f64);
+        result.figures.add("intersections/obstacles", "", (crossings.len() - with_itself) as f64);
+        result.figures.add("contact/pairs", "", report.contacts as f64);
+        if let Some(crossing) = crossings.first() {
+            let [a, b] = [crossing.first, crossing.second];
+            result.warnings.push(format!(
+                "{} pairs of triangles cross, the first: {} of `{}` and {} of `{}`",
+                crossings.len(),
+                a.1,
+                audited[a.0 as usize].name,
+                b.1,
+                audited[b.0 as usize].name,
+            ));
+        }
+        if let Some((obstacle, point)) = report.lagging {
+            let [x, y, z] = report.place.to_array();
+            result.warnings.push(format!(
+                "no room: point {point} of `{}` waits {:.1} mm behind its animation near ({x:.3}, {y:.3}, {z:.3})",
+                self.names[obstacle],
+                1e3 * report.lag,
+            ));
+        }
+        if report.teleported {
+            result.warnings.push("an obstacle jumps here: it was taken to its new place at once".into());
+        }
+        if report.crossings + report.inside > 0 {
+            result.warnings.push(format!(
+                "untangling {} crossings, {} points inside obstacles",
+                report.crossings, report.inside
+            ));
+        }
+        Ok(())
+    }
+}

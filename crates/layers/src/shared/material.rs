@@ -1,0 +1,80 @@
+//! A material by name, with single values changed: what layers of thin shells share.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use shell::Material;
+
+use shot::Remark;
+
+/// Single values of a material, in place of its own.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Fabric {
+    /// Mass per area, in kg/m².
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub area_density: Option<f64>,
+    /// Resistance to stretching in all directions, in N/m; shearing changes with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stretch: Option<f64>,
+    /// Resistance to bending in all directions, in N·m.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bend: Option<f64>,
+    /// How much of the resistance to stretching is left when it is pushed together, from 0 to 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compression: Option<f64>,
+    /// Internal friction: the damping ratio of ripples of 5 Hz; 1 is critical.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub damping: Option<f64>,
+    /// How hard air pushes: 0 vacuum, 1 real air.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub air_drag: Option<f64>,
+    /// Curvature, in 1/m, beyond which a fold stays as a crease.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub yield_curvature: Option<f64>,
+    /// How creases harden (above 0) or soften (below), in m.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hardening: Option<f64>,
+}
+
+impl Fabric {
+    /// The named material with these values.
+    pub(crate) fn of(&self, name: &str) -> Result<Material, shell::Error> {
+        let preset = Material::preset(name)?;
+        let softer = self.stretch.map_or(1.0, |stretch| stretch / preset.stretch_warp);
+        Ok(Material {
+            area_density: self.area_density.unwrap_or(preset.area_density),
+            stretch_warp: self.stretch.unwrap_or(preset.stretch_warp),
+            stretch_weft: self.stretch.unwrap_or(preset.stretch_weft),
+            shear: softer * preset.shear,
+            bend_warp: self.bend.unwrap_or(preset.bend_warp),
+            bend_weft: self.bend.unwrap_or(preset.bend_weft),
+            compression: self.compression.unwrap_or(preset.compression),
+            damping: self.damping.unwrap_or(preset.damping),
+            air_drag: self.air_drag.unwrap_or(preset.air_drag),
+            yield_curvature: self.yield_curvature.or(preset.yield_curvature),
+            hardening: self.hardening.unwrap_or(preset.hardening),
+            ..preset
+        })
+    }
+
+    /// What is wrong with the name and the values.
+    pub(crate) fn check(&self, name: &str) -> Vec<Remark> {
+        let Ok(material) = self.of(name) else {
+            let known = Material::PRESETS.iter().map(|preset| preset.name);
+            return vec![Remark::unknown("material", "material", name, known)];
+        };
+        match material.validate() {
+            Err(shell::Error::Material { field, value, allowed }) => {
+                let dial = match field {
+                    "stretch_warp" | "stretch_weft" | "shear" => "stretch",
+                    "bend_warp" | "bend_weft" => "bend",
+                    other => other,
+                };
+                let message = format!("{dial} is {value}");
+                let help = Some(format!("allowed: {allowed}"));
+                vec![Remark { path: format!("fabric.{dial}"), message, help }]
+            }
+            _ => Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! How steps are taken, and what to do when one fails.
+
+use dynamics::{Integrator, Substeps};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use shot::Failure;
+
+/// How steps are taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Method {
+    /// Second order and strongly stable: motion does not depend on frame rate and substeps.
+    #[default]
+    TrBdf2,
+    /// First order: damps motion the more the longer the steps. As other tools do.
+    BackwardEuler,
+    /// One linear solve per step: cheapest, for previews.
+    LinearlyImplicit,
+}
+
+/// The engine's settings.
+pub(crate) fn stepping(method: Method, substeps: Option<usize>, tolerance: f64) -> dynamics::Settings {
+    dynamics::Settings {
+        integrator: match method {
+            Method::TrBdf2 => Integrator::TrBdf2,
+            Method::BackwardEuler => Integrator::BackwardEuler,
+            Method::LinearlyImplicit => Integrator::LinearlyImplicit { delta: 0.0 },
+        },
+        substeps: substeps.map_or(Substeps::Automatic, Substeps::Fixed),
+        tolerance,
+        ..dynamics::Settings::default()
+    }
+}
+
+/// Names the dial to turn.
+pub(crate) fn explain(error: dynamics::Error) -> Failure {
+    let help = match &error {
+        dynamics::Error::Diverged { .. } => {
+            "the animation may jump, or the cloth be pulled apart: look at the input there, raise `substeps`, or lower the stretch stiffness"
+        }
+        dynamics::Error::NotFinite { .. } => "raise `substeps`, or look for a jump in the input",
+        _ => return Failure::new(error),
+    };
+    Failure::new(error).with_help(help)
+}

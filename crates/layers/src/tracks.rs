@@ -1,0 +1,290 @@
+//! `tracks`: a fine thin shell that follows a coarse animation on average, and wrinkles, swings and creases by itself.
+//!
+//! The method is the shell crate's; this folder reads the dials, makes meshes and test functions, and turns frames into a
+//! guide and states into frames. tracks 2007.
+
+mod functions;
+mod simulation;
+
+use std::path::PathBuf;
+
+use clip::{Mesh, Selector};
+use geometry::{Prolongation, Scheme};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use shell::tracks::check_correspondence;
+use shell::{Bending, Relief, Wind};
+
+use shot::{Failure, Layer, Remark, Reshape, Settings, Simulation, Target};
+
+use crate::shared::selectors::add_files;
+use crate::shared::stepping::Method;
+use crate::shared::{Contact, Fabric};
+pub use functions::{Kind, Tests};
+use simulation::Following;
+
+/// Follows the animation on average, and leaves the rest to the physics of a thin shell: wrinkles, folds, creases.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Tracks {
+    /// What it is made of: vinyl, silk, paper, cellophane, tin_foil, leather, cotton, denim or rubber.
+    pub material: String,
+    /// Single values of the material, changed.
+    pub fabric: Fabric,
+    /// Which elements resist bending: `hinges` (cheap, and creases stay) or `plates`.
+    pub bending: Bending,
+    /// How often every triangle of the animation's mesh is cut in four to make the tracked mesh.
+    #[schemars(range(max = 7))]
+    pub subdivide: usize,
+    /// Where the points of the finer mesh go.
+    pub scheme: Scheme,
+    /// A file with the tracked mesh in its rest shape, lying on the rest shape of the animation's mesh.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tracked: Option<PathBuf>,
+    /// Which averages follow the animation.
+    pub tests: Tests,
+    /// Another set of test functions that takes over from `tests`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub then: Option<Then>,
+    /// Where and when averages may yield. Default: nowhere, they are exact.
+    pub loosen: Vec<Loosen>,
+    /// How fast a region of strength ½ is drawn to the animation: the frequency of its swing, in Hz.
+    #[schemars(extend("exclusiveMinimum" = 0.0, "maximum" = 1000.0))]
+    pub follow_stiffness: f64,
+    /// How hard a region may be pulled, in terms of its own weight. What would take more is not followed: the material bends
+    /// and swings to where it is drawn, but is not stretched. Default: as hard as it takes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("exclusiveMinimum" = 0.0, "maximum" = 1000.0))]
+    pub max_pull: Option<f64>,
+    /// Where points follow the animation exactly, to the bit on a mesh that is not cut finer: weight 1 of a selector.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub follow: Option<Selector>,
+    /// Patterns pressed into the rest shape, with their strength over time.
+    pub relief: Vec<Pressed>,
+    /// In m/s².
+    pub gravity: [f64; 3],
+    /// Wind. Default: still air.
+    pub wind: Wind,
+    /// What it may not pass through: itself, other meshes, simple shapes. Default: it passes through everything.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub contact: Option<Contact>,
+    /// Seconds of simulation before the first frame, with the animation held at it.
+    #[schemars(range(min = 0.0, max = 600.0))]
+    pub pre_roll: f64,
+    /// An animation that moves farther than this in one frame, as a fraction of its size, has jumped: the tracked mesh is
+    /// carried along.
+    #[schemars(extend("exclusiveMinimum" = 0.0))]
+    pub jump: f64,
+    /// Steps per frame. Default: as many as the error estimate asks for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1000))]
+    pub substeps: Option<usize>,
+    /// Permitted error of a step as a fraction of the mesh's size; smaller is more exact and slower.
+    #[schemars(extend("exclusiveMinimum" = 0.0, "maximum" = 0.1))]
+    pub tolerance: f64,
+    /// How steps are taken.
+    pub integrator: Method,
+}
+
+/// A second set of test functions, blended in over time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Then {
+    /// Which averages follow the animation afterwards.
+    pub tests: Tests,
+    /// When the first set begins to let go, in seconds.
+    pub from: f64,
+    /// When the second set holds alone, in seconds.
+    pub to: f64,
+}
+
+/// A region that may yield.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Loosen {
+    /// Where, on the animation's mesh.
+    #[serde(default = "everywhere")]
+    pub region: Selector,
+    /// Strength over time, as `[seconds, strength]`: 1 exact, 0 free; linear between.
+    pub keys: Vec<[f64; 2]>,
+}
+
+fn everywhere() -> Selector {
+    Selector::All
+}
+
+/// A pattern in the rest shape, and when.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Pressed {
+    /// The pattern.
+    pub shape: Relief,
+    /// How much of it, over time, as `[seconds, amount]`; linear between. Default: all of it, always.
+    #[serde(default = "always")]
+    pub keys: Vec<[f64; 2]>,
+}
+
+fn always() -> Vec<[f64; 2]> {
+    vec![[0.0, 1.0]]
+}
+
+impl Default for Tracks {
+    fn default() -> Self {
+        Self {
+            material: "vinyl".into(),
+            fabric: Fabric::default(),
+            bending: Bending::default(),
+            subdivide: 0,
+            scheme: Scheme::default(),
+            tracked: None,
+            tests: Tests::default(),
+            then: None,
+            loosen: Vec::new(),
+            follow_stiffness: 2.0,
+            max_pull: None,
+            follow: None,
+            relief: Vec::new(),
+            gravity: [0.0, -9.81, 0.0],
+            wind: Wind::default(),
+            contact: None,
+            pre_roll: 0.0,
+            jump: 2.0,
+            substeps: None,
+            tolerance: 1e-3,
+            integrator: Method::default(),
+        }
+    }
+}
+
+impl Settings for Tracks {
+    const KIND: &'static str = "tracks";
+    const SUMMARY: &'static str =
+        "a thin shell follows the animation on average, with wrinkles and folds of its own";
+    const VERSION: u32 = 5;
+}
+
+impl Layer for Tracks {
+    fn check(&self, input: &Target) -> Vec<Remark> {
+        let mut remarks = self.fabric.check(&self.material);
+        if let Err(error) = self.wind.validate() {
+            remarks.push(Remark { path: "wind".into(), message: error.to_string(), help: None });
+        }
+        let mut ask = |path: String, selector: &Selector| {
+            if let Err(error) = selector.weights(&input.clip, input.mesh, &input.folder) {
+                remarks.push(Remark { path, message: error.to_string(), help: None });
+            }
+        };
+        self.follow.iter().for_each(|follow| ask("follow".into(), follow));
+        for (i, loosen) in self.loosen.iter().enumerate() {
+            ask(format!("loosen[{i}].region"), &loosen.region);
+        }
+        self.tests.selectors().for_each(|(path, selector)| ask(format!("tests.{path}"), selector));
+        if let Some(then) = &self.then {
+            then.tests.selectors().for_each(|(path, selector)| ask(format!("then.tests.{path}"), selector));
+        }
+        remarks.extend(self.contact.iter().flat_map(|contact| contact.check("contact", input)));
+        let lists = [("loosen", self.loosen.iter().map(|l| &l.keys).collect::<Vec<_>>())];
+        let lists = lists.into_iter().chain([("relief", self.relief.iter().map(|p| &p.keys).collect())]);
+        for (name, lists) in lists {
+            for (i, keys) in lists.into_iter().enumerate().filter(|(_, keys)| !in_order(keys)) {
+                let message = format!("keys must be finite and their times ascend: {keys:?}");
+                remarks.push(Remark { path: format!("{name}[{i}].keys"), message, help: None });
+            }
+        }
+        if let Some(then) =
+            self.then.as_ref().filter(|then| then.from.partial_cmp(&then.to).is_none_or(|o| o.is_ge()))
+        {
+            let message = format!("the blend ends at {} s, before it begins at {} s", then.to, then.from);
+            remarks.push(Remark { path: "then.to".into(), message, help: None });
+        }
+        if self.subdivide > 0 && self.tracked.is_some() {
+            let message = "the tracked mesh is either cut from the animation's or read from a file".into();
+            let help = Some("leave out `subdivide` or `tracked`".into());
+            remarks.push(Remark { path: "tracked".into(), message, help });
+        }
+        if remarks.is_empty()
+            && let Err(failure) = self.pieces(input)
+        {
+            let message = failure.to_string();
+            let path = if self.tracked.is_some() { "tracked" } else { "tests" };
+            remarks.push(Remark { path: path.into(), message, help: failure.remedy().map(str::to_owned) });
+        }
+        remarks
+    }
+
+    fn suits(&self, mesh: &Mesh) -> bool {
+        !mesh.faces.is_empty()
+    }
+
+    fn look_ahead(&self, input: &Target) -> usize {
+        // clusters look at frames from everywhere, velocities of the guide at the next one
+        let clusters = [Some(&self.tests), self.then.as_ref().map(|then| &then.tests)];
+        let everywhere =
+            clusters.into_iter().flatten().any(|tests| tests.kind(self.is_same_mesh()) == Kind::Clusters);
+        if everywhere { input.clip.frame_count() } else { 1 }
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        let mut files: Vec<PathBuf> = self.tracked.iter().cloned().collect();
+        files.extend(self.contact.iter().flat_map(Contact::files));
+        let selectors = self.follow.iter().chain(self.loosen.iter().map(|loosen| &loosen.region));
+        selectors.for_each(|selector| add_files(selector, &mut files));
+        self.tests.selectors().for_each(|(_, selector)| add_files(selector, &mut files));
+        files
+    }
+
+    fn reshape(&self, input: &Target) -> Result<Option<Reshape>, Failure> {
+        if self.is_same_mesh() {
+            return Ok(None);
+        }
+        let (mesh, prolongation) = self.tracked_mesh(input)?;
+        Ok(Some(Reshape { mesh, prolongation }))
+    }
+
+    fn parts(&self, input: &Target) -> Result<Option<Vec<f32>>, Failure> {
+        Ok(Some(self.pieces(input)?.painted()))
+    }
+
+    fn prepare(&self, input: &Target) -> Result<Box<dyn Simulation>, Failure> {
+        Ok(Box::new(Following::new(self, input)?))
+    }
+}
+
+impl Tracks {
+    fn is_same_mesh(&self) -> bool {
+        self.subdivide == 0 && self.tracked.is_none()
+    }
+
+    /// The tracked mesh, and how it stands on the animation's.
+    fn tracked_mesh(&self, input: &Target) -> Result<(Mesh, Prolongation), Failure> {
+        let guide = input.mesh();
+        let Some(file) = &self.tracked else {
+            return Ok(guide.subdivided(self.scheme, self.subdivide));
+        };
+        let path = input.folder.join(file);
+        let clip = clip::read(&path, &clip::ReadOptions::default())?;
+        let Some(mesh) = clip.meshes.into_iter().find(|mesh| !mesh.faces.is_empty()) else {
+            return Err(Failure::new(format!("{} holds no mesh with faces", path.display())));
+        };
+        let rest = guide.rest();
+        let Some((way, distances)) =
+            Prolongation::by_closest_point(&rest, &guide.point_triangles(), &mesh.rest())
+        else {
+            return Err(Failure::new("the animation's mesh has no triangles, so nothing can stand on it"));
+        };
+        // a tenth of the size: thickness and smoothing pass, another character or another unit does not
+        check_correspondence(&distances, &rest, 0.1).map_err(|error| {
+            Failure::new(error).with_help(
+                "both rest shapes must lie in the same place, in metres; or name pairs of regions with `tests.kind = \"painted\"`",
+            )
+        })?;
+        // materials of another file mean nothing here
+        let parts = mesh.parts.iter().map(|part| clip::Part { material: None, ..part.clone() }).collect();
+        Ok((Mesh { parts, skin: None, ..mesh }, way))
+    }
+}
+
+fn in_order(keys: &[[f64; 2]]) -> bool {
+    let finite = keys.iter().flatten().all(|number| number.is_finite());
+    !keys.is_empty() && finite && keys.windows(2).all(|pair| pair[0][0] < pair[1][0])
+}

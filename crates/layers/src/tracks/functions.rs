@@ -1,0 +1,254 @@
+//! Which averages follow: the four kinds of test functions, from the shot file to rows.
+
+use clip::{Clip, Mesh, Selector};
+use geometry::{Prolongation, Vec3};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use shell::tracks::{Averages, Clusters, RestSurface, TestFunctions, cluster, harmonics};
+
+use super::Tracks;
+use shot::{Failure, Target};
+
+/// Test functions: where averages are taken.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Tests {
+    /// `hats` (one per point of the animation's mesh), `clusters`, `painted` or `harmonics`. Default: hats on a finer mesh,
+    /// clusters on the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kind: Option<Kind>,
+    /// How many clusters or harmonics: more keep smaller gestures, fewer leave larger folds to physics.
+    #[schemars(range(min = 1, max = 100_000))]
+    pub count: usize,
+    /// Painted regions, each a selector on the animation's mesh and, where the names differ, another on the tracked one.
+    pub regions: Vec<Region>,
+    /// Shape of clusters: 1 compact, 0 flat.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub compactness: f64,
+    /// Where clusters are smaller.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub density: Option<Selector>,
+    /// How many more clusters per area there are where `density` is 1.
+    #[schemars(range(min = 1.0, max = 1000.0))]
+    pub denser: f64,
+    /// How many frames of the animation clusters look at, chosen at random.
+    #[schemars(range(min = 1, max = 10_000))]
+    pub frames: usize,
+    /// Another seed, other frames and other clusters.
+    pub seed: u64,
+}
+
+/// A kind of test functions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// One per point of the animation's mesh: 1 there, 0 at its neighbours.
+    Hats,
+    /// Regions that move alike.
+    Clusters,
+    /// Regions by selectors.
+    Painted,
+    /// The lowest tones of the tracked surface.
+    Harmonics,
+}
+
+/// A painted region.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Region {
+    /// On the animation's mesh.
+    pub guide: Selector,
+    /// On the tracked mesh. Default: the same region, carried over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tracked: Option<Selector>,
+}
+
+impl Default for Tests {
+    fn default() -> Self {
+        Self {
+            kind: None,
+            count: 64,
+            regions: Vec::new(),
+            compactness: 0.5,
+            density: None,
+            denser: 4.0,
+            frames: 32,
+            seed: 1,
+        }
+    }
+}
+
+impl Tests {
+    /// The kind, or what is usual for the mesh.
+    pub(super) fn kind(&self, same_mesh: bool) -> Kind {
+        self.kind.unwrap_or(if same_mesh { Kind::Clusters } else { Kind::Hats })
+    }
+
+    /// Selectors on the animation's mesh with their places.
+    pub(super) fn selectors(&self) -> impl Iterator<Item = (String, &Selector)> {
+        let regions = self.regions.iter().enumerate();
+        let density = self.density.iter().map(|density| (String::from("density"), density));
+        density.chain(regions.map(|(i, region)| (format!("regions[{i}].guide"), &region.guide)))
+    }
+}
+
+/// Guide, tracked mesh, the way between them, and the constraints.
+pub(super) struct Pieces {
+    pub(super) mesh: Mesh,
+    pub(super) rest: Vec<Vec3>,
+    pub(super) triangles: Vec<[u32; 3]>,
+    pub(super) correspondence: Prolongation,
+    /// Points that follow exactly.
+    pub(super) known: Vec<bool>,
+    pub(super) first: Averages,
+    pub(super) second: Option<Averages>,
+}
+
+impl Tracks {
+    /// Everything but the physics. All that can be wrong with correspondence and test functions is found here.
+    pub(super) fn pieces(&self, input: &Target) -> Result<Pieces, Failure> {
+        let guide = input.mesh();
+        let (mesh, correspondence) = self.tracked_mesh(input)?;
+        let (rest, triangles) = (mesh.rest(), mesh.point_triangles());
+        let mut known = vec![false; rest.len()];
+        if let Some(follow) = &self.follow {
+            let weights = numbers(&follow.weights(&input.clip, input.mesh, &input.folder)?);
+            for (known, weight) in known.iter_mut().zip(correspondence.numbers(&weights)) {
+                *known = weight >= 1.0 - 1e-6;
+            }
+        }
+        // points without cloth around them cannot be moved by it
+        let areas = geometry::vertex_areas(&rest, &triangles);
+        known.iter_mut().zip(&areas).filter(|(_, area)| **area <= 0.0).for_each(|(known, _)| *known = true);
+        let free: Vec<bool> = known.iter().map(|known| !known).collect();
+        let guide_rest = guide.rest();
+        let guide_triangles = guide.point_triangles();
+        let make = |tests: &Tests| -> Result<Averages, Failure> {
+            let coarse = RestSurface { rest: &guide_rest, triangles: &guide_triangles };
+            let fine = RestSurface { rest: &rest, triangles: &triangles };
+            let averages = match tests.kind(self.is_same_mesh()) {
+                Kind::Harmonics => {
+                    let functions = harmonics(&rest, &triangles, tests.count).map_err(explain)?;
+                    let names = (0..functions.len()).map(|tone| format!("harmonic {tone}")).collect();
+                    return Averages::through(names, &functions, fine, &correspondence, &free)
+                        .map_err(explain);
+                }
+                Kind::Hats => TestFunctions::hats(&correspondence),
+                Kind::Painted => painted(tests, input, &mesh, &correspondence)?,
+                Kind::Clusters => {
+                    let regions = clusters(tests, input, &guide_triangles)?;
+                    TestFunctions::regions(&guide_rest, &guide_triangles, &regions, &correspondence)
+                }
+            };
+            Averages::new(&averages, coarse, fine, &correspondence, &free).map_err(explain)
+        };
+        let first = make(&self.tests)?;
+        let second = self.then.as_ref().map(|then| make(&then.tests)).transpose()?;
+        Ok(Pieces { rest, triangles, correspondence, known, first, second, mesh })
+    }
+}
+
+impl Pieces {
+    /// A number for each tracked point that tells test functions apart: each has its own, and where several meet, points are in
+    /// between.
+    pub(super) fn painted(&self) -> Vec<f32> {
+        let mut sums = vec![[0.0_f64; 2]; self.rest.len()];
+        for r in 0..self.first.len() {
+            // steps of the golden section: whatever the order, neighbours are far from each other
+            let number = (0.618_033_988_75 * r as f64).fract();
+            let size = self.first.tracked.row(r).map(|(_, w)| w.abs()).fold(f64::MIN_POSITIVE, f64::max);
+            for (point, weight) in self.first.tracked.row(r) {
+                let share = weight.max(0.0) / size;
+                let [sum, all] = &mut sums[point as usize];
+                (*sum, *all) = (*sum + share * number, *all + share);
+            }
+        }
+        sums.iter().map(|[sum, all]| if *all > 1e-6 { (sum / all) as f32 } else { f32::NAN }).collect()
+    }
+}
+
+fn painted(
+    tests: &Tests,
+    input: &Target,
+    tracked: &Mesh,
+    correspondence: &Prolongation,
+) -> Result<TestFunctions, Failure> {
+    if tests.regions.is_empty() {
+        return Err(Failure::new("there are no painted regions").with_help("name them under `tests.regions`"));
+    }
+    // selectors by place look at a first frame: the tracked mesh has its rest shape
+    let alone = Clip::still(tracked.clone(), input.clip.frame_rate_hz, 1);
+    let mut functions = TestFunctions::new();
+    for (i, region) in tests.regions.iter().enumerate() {
+        let guide = numbers(&region.guide.weights(&input.clip, input.mesh, &input.folder)?);
+        let tracked = match &region.tracked {
+            Some(selector) => numbers(&selector.weights(&alone, 0, &input.folder)?),
+            None => correspondence.numbers(&guide),
+        };
+        let name = match &region.guide {
+            Selector::Group(name) | Selector::Joint(name) => name.clone(),
+            _ => format!("region {i}"),
+        };
+        functions.push(name, &guide, &tracked);
+    }
+    Ok(functions)
+}
+
+fn clusters(tests: &Tests, input: &Target, triangles: &[[u32; 3]]) -> Result<Vec<u32>, Failure> {
+    let count = input.clip.frame_count();
+    let mut frames = Vec::new();
+    let mut random = tests.seed;
+    let mut left: Vec<usize> = (0..count).collect();
+    // the first frame and others at random, each once
+    while frames.len() < tests.frames.min(count) {
+        let at = if frames.is_empty() { 0 } else { (next(&mut random) % left.len() as u64) as usize };
+        let points = input.points(left.swap_remove(at))?;
+        frames.push(points.iter().map(|p| Vec3::from(p.map(f64::from))).collect());
+    }
+    let density = match &tests.density {
+        Some(selector) => {
+            let weights = selector.weights(&input.clip, input.mesh, &input.folder)?;
+            Some(weights.iter().map(|w| 1.0 + (tests.denser - 1.0) * f64::from(*w)).collect::<Vec<f64>>())
+        }
+        None => None,
+    };
+    let what = Clusters {
+        triangles,
+        frames: &frames,
+        count: tests.count,
+        compactness: tests.compactness,
+        density: density.as_deref(),
+        seed: tests.seed,
+        iterations: 32,
+    };
+    cluster(&what).map_err(explain)
+}
+
+/// A well-mixed number.
+fn next(state: &mut u64) -> u64 {
+    *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    *state >> 33
+}
+
+fn numbers(weights: &[f32]) -> Vec<f64> {
+    weights.iter().map(|weight| f64::from(*weight)).collect()
+}
+
+/// Names the remedy.
+fn explain(error: shell::Error) -> Failure {
+    use shell::Error;
+    let help = match &error {
+        Error::EmptyTest { .. } => {
+            "paint the region on both meshes, leave it out, or keep `follow` away from all of it"
+        }
+        Error::DependentTest { .. } => "leave out one of these regions, or paint them apart",
+        Error::TooManyTests { .. } => {
+            "lower `tests.count`, cut the mesh finer with `subdivide`, or use a coarser guide"
+        }
+        Error::Clusters { .. } => {
+            "ask for one cluster per separate piece at least, and for fewer than there are triangles"
+        }
+        _ => return Failure::new(error),
+    };
+    Failure::new(error).with_help(help)
+}
