@@ -23,6 +23,7 @@ pages! {
     Contact: "docs/contact.md",
     Dependencies: "docs/dependencies.md",
     Formats: "docs/formats.md",
+    Glossary: "docs/glossary.md",
     ShotFile: "docs/shot-file.md",
     TetMeshing: "docs/tet-meshing.md",
     LayerBlend: "docs/layers/blend.md",

@@ -1,5 +1,6 @@
 //! The book says what the code says.
 
+mod glossary;
 mod lists;
 mod page;
 mod sections;
