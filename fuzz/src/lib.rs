@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use clip::{ReadOptions, Selector, describe, problems, read, read_tets};
+use clip::{ReadOptions, Selector, describe, diagnose, read, read_tets};
 
 /// The OBJ under a point cache: four points, two triangles.
 const SQUARE: &[u8] = b"v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nf 1 2 3\nf 1 3 4\n";
@@ -17,7 +17,7 @@ pub fn read_as(name: &str, bytes: &[u8]) {
             let _ = clip.frame(frame);
         }
         if clip.frame_count() < 20 {
-            let _ = problems(&clip);
+            let _ = diagnose(&clip);
         }
     });
 }

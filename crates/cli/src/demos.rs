@@ -1,6 +1,6 @@
 //! The shots that come with the program: what `demo` bakes, what `new --from` writes, and the book's examples.
 
-use crate::trouble::Trouble;
+use crate::error::CliError;
 
 /// A shot that comes with the program.
 pub(crate) struct Demo {
@@ -46,10 +46,10 @@ impl Demo {
 }
 
 /// The demo with this name.
-pub(crate) fn by_name(name: &str) -> Result<&'static Demo, Trouble> {
+pub(crate) fn by_name(name: &str) -> Result<&'static Demo, CliError> {
     ALL.iter().find(|demo| demo.name == name).ok_or_else(|| {
         let known = ALL.iter().map(|demo| demo.name);
-        Trouble::usage(format!("there is no demo `{name}`")).with_help(shot::suggest(name, known))
+        CliError::usage(format!("there is no demo `{name}`")).with_help(shot::suggest(name, known))
     })
 }
 

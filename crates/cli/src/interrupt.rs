@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::trouble;
+use crate::error;
 
 static STOP: AtomicBool = AtomicBool::new(false);
 
@@ -13,7 +13,7 @@ pub(crate) fn flag() -> &'static AtomicBool {
     let _ = ctrlc::set_handler(|| {
         if STOP.swap(true, Ordering::Relaxed) {
             // frames are stored whole or not at all: even this loses nothing
-            std::process::exit(trouble::STOPPED.into());
+            std::process::exit(error::STOPPED.into());
         }
         let _ = writeln!(
             std::io::stderr().lock(),

@@ -1,21 +1,21 @@
 //! The `followthrough` command: a thin door to the libraries.
 //!
 //! What lives here is what only a command line has: arguments, progress bars, Ctrl-C, exit codes. One file per command
-//! in `commands/`; what an error says to people is in `trouble.rs`, what goes to the terminal in `voice.rs`.
+//! in `commands/`; what an error says to people is in `error.rs`, what goes to the terminal in `console.rs`.
 
 mod commands;
+mod console;
 mod demos;
+mod error;
 mod interrupt;
 mod source;
-mod trouble;
-mod voice;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use trouble::Trouble;
-use voice::Voice;
+use console::Console;
+use error::CliError;
 
 /// Animation in, physics added, animation out.
 #[derive(Parser)]
@@ -37,7 +37,7 @@ needs no files; then `followthrough new` writes a shot file to change, `check` e
 
 Where a command wants a clip, `sample:NAME` names one that comes with followthrough, as in `followthrough info sample:flag`.";
 
-/// What scripts can rely on. The numbers are in [`trouble`].
+/// What scripts can rely on. The numbers are in [`error`].
 const EXIT_CODES: &str = "\
 Exit codes:
   0    done
@@ -66,20 +66,20 @@ enum Command {
 }
 
 impl Command {
-    fn run(&self, voice: &Voice) -> Result<(), Trouble> {
+    fn run(&self, console: &Console) -> Result<(), CliError> {
         match self {
-            Self::Demo(arguments) => arguments.run(voice),
-            Self::New(arguments) => arguments.run(voice),
-            Self::Check(arguments) => arguments.run(voice),
-            Self::Bake(arguments) => arguments.run(voice),
-            Self::Info(arguments) => arguments.run(voice),
-            Self::Convert(arguments) => arguments.run(voice),
-            Self::Render(arguments) => arguments.run(voice),
-            Self::Compare(arguments) => arguments.run(voice),
-            Self::Tetmesh(arguments) => arguments.run(voice),
-            Self::Schema(arguments) => arguments.run(voice),
-            Self::Completions(arguments) => arguments.run(voice),
-            Self::Man(arguments) => arguments.run(voice),
+            Self::Demo(arguments) => arguments.run(console),
+            Self::New(arguments) => arguments.run(console),
+            Self::Check(arguments) => arguments.run(console),
+            Self::Bake(arguments) => arguments.run(console),
+            Self::Info(arguments) => arguments.run(console),
+            Self::Convert(arguments) => arguments.run(console),
+            Self::Render(arguments) => arguments.run(console),
+            Self::Compare(arguments) => arguments.run(console),
+            Self::Tetmesh(arguments) => arguments.run(console),
+            Self::Schema(arguments) => arguments.run(console),
+            Self::Completions(arguments) => arguments.run(console),
+            Self::Man(arguments) => arguments.run(console),
         }
     }
 
@@ -101,12 +101,12 @@ impl Command {
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    let voice = Voice::new(cli.quiet);
-    match cli.command.run(&voice) {
+    let console = Console::new(cli.quiet);
+    match cli.command.run(&console) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(trouble) => {
-            let code = trouble.exit_code();
-            voice.trouble(trouble, cli.command.json());
+        Err(error) => {
+            let code = error.exit_code();
+            console.error(error, cli.command.json());
             ExitCode::from(code)
         }
     }
@@ -125,8 +125,7 @@ mod tests {
 
     #[test]
     fn every_exit_code_is_documented() {
-        for code in [0, trouble::INPUT, trouble::USAGE, trouble::OUTPUT, trouble::DIFFERENT, trouble::STOPPED]
-        {
+        for code in [0, error::INPUT, error::USAGE, error::OUTPUT, error::DIFFERENT, error::STOPPED] {
             assert!(
                 EXIT_CODES.lines().any(|line| line.trim_start().starts_with(&format!("{code} "))),
                 "{code}"

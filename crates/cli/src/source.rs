@@ -7,9 +7,9 @@ use clap::Args;
 use clip::{Clip, Frame, Frames, ReadOptions};
 use shot::FrameRange;
 
+use crate::console::Listener;
+use crate::error::CliError;
 use crate::interrupt;
-use crate::trouble::Trouble;
-use crate::voice::Listener;
 
 /// How to read a clip that is named on the command line.
 #[derive(Args, Clone)]
@@ -38,7 +38,7 @@ impl Reading {
     }
 
     /// Opens what the path names.
-    pub(crate) fn open(&self, path: &Path) -> Result<Clip, Trouble> {
+    pub(crate) fn open(&self, path: &Path) -> Result<Clip, CliError> {
         if let Some(name) = sample_name(path) {
             return sample(&name);
         }
@@ -56,7 +56,7 @@ impl Reading {
 }
 
 /// Opens what the path names, everything taken from the file.
-pub(crate) fn open(path: &Path) -> Result<Clip, Trouble> {
+pub(crate) fn open(path: &Path) -> Result<Clip, CliError> {
     match sample_name(path) {
         Some(name) => sample(&name),
         None => {
@@ -71,28 +71,28 @@ pub(crate) fn sample_name(path: &Path) -> Option<String> {
     path.to_str()?.strip_prefix("sample:").map(str::to_owned)
 }
 
-fn sample(name: &str) -> Result<Clip, Trouble> {
+fn sample(name: &str) -> Result<Clip, CliError> {
     match samples::by_name(name) {
         Some(sample) => Ok((sample.make)()),
         None => {
             let known = samples::all().iter().map(|sample| sample.name);
-            Err(Trouble::usage(format!("there is no sample `{name}`")).with_help(shot::suggest(name, known)))
+            Err(CliError::usage(format!("there is no sample `{name}`")).with_help(shot::suggest(name, known)))
         }
     }
 }
 
 /// People hand shot files to commands that want clips.
-fn refuse_shots(path: &Path) -> Result<(), Trouble> {
+fn refuse_shots(path: &Path) -> Result<(), CliError> {
     if path.extension().is_some_and(|ending| ending == "toml") {
         let words = format!("{} is a shot file, not an animation", path.display());
         let help = "bake it with `followthrough bake`, then name one of the files it writes";
-        return Err(Trouble::usage(words).with_help(help));
+        return Err(CliError::usage(words).with_help(help));
     }
     Ok(())
 }
 
 /// The frames of a range, or the clip as it is.
-pub(crate) fn cropped(clip: Clip, range: Option<FrameRange>) -> Result<Clip, Trouble> {
+pub(crate) fn cropped(clip: Clip, range: Option<FrameRange>) -> Result<Clip, CliError> {
     match range {
         Some(range) => Ok(shot::cropped(&clip, range)?),
         None => Ok(clip),

@@ -18,12 +18,13 @@
 //! assert_eq!(back.frame_count(), 10);
 //! assert_eq!(back.frame(9)?.points[0][1], [1.0, 0.0, 0.0]);
 //! assert_eq!(Selector::Group("hoist".into()).weights(&back, 0, folder.path())?, [1.0, 0.0, 1.0]);
-//! assert!(clip::problems(&back).is_empty());
+//! assert!(clip::diagnose(&back).is_empty());
 //! # Ok::<(), clip::Error>(())
 //! ```
 
 mod clip;
 mod compare;
+mod diagnostic;
 mod error;
 mod faces;
 mod format;
@@ -31,7 +32,6 @@ mod frames;
 mod grid;
 mod material;
 mod mesh;
-mod problems;
 mod refine;
 mod select;
 mod skeleton;
@@ -42,6 +42,7 @@ pub use compare::{
     FrameDistance, FrameStrain, StrainMeter, distances, frame_distance, point_distances, strains,
     topology_differences,
 };
+pub use diagnostic::{Diagnostic, Severity, diagnose};
 pub use error::Error;
 pub use faces::Faces;
 pub use format::{
@@ -52,7 +53,6 @@ pub use frames::{Frame, Frames, MemoryFrames};
 pub use grid::Grid;
 pub use material::{Image, Material};
 pub use mesh::{Group, Mesh, Part};
-pub use problems::{Problem, Severity, problems};
 pub use select::{BoxRegion, HeightRegion, Selector, SphereRegion};
 pub use skeleton::{Joint, Skeleton, Skin, Transform};
 pub use tets::{TET_ENDINGS, TetGroup, TetMaterial, Tets, cut_away, read_tets, write_tets};

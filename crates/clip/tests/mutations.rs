@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use clip::{Clip, Frame, MemoryFrames, Mesh, ReadOptions, WriteOptions, problems, read, read_tets, write};
+use clip::{Clip, Frame, MemoryFrames, Mesh, ReadOptions, WriteOptions, diagnose, read, read_tets, write};
 use common::{assets, kitchen_sink};
 
 /// Remembers the largest piece of memory that anybody asked for.
@@ -106,7 +106,7 @@ fn use_file(path: &Path) -> bool {
         let _ = clip.frame(frame);
     }
     if clip.frame_count() < 20 {
-        let _ = problems(&clip);
+        let _ = diagnose(&clip);
     }
     true
 }
@@ -357,7 +357,7 @@ fn every_ugly_file_is_read_or_refused_with_words() {
                     );
                 }
                 Ok(clip) => {
-                    for problem in problems(&clip) {
+                    for problem in diagnose(&clip) {
                         println!("{}: {problem}", path.file_name().unwrap().display());
                     }
                 }

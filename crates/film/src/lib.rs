@@ -1,10 +1,10 @@
 //! What is made of a bake: films, pictures, animation files, and a report with plots.
 //!
-//! [`bake`] bakes a shot and writes all that its `[output]` asks for. A [`Darkroom`] makes pictures of what was baked, as often as one
+//! [`bake`] bakes a shot and writes all that its `[output]` asks for. A [`FilmRenderer`] makes pictures of what was baked, as often as one
 //! likes: nothing is simulated again.
 //!
 //! ```
-//! use film::{Darkroom, FilmLook};
+//! use film::{FilmRenderer, FilmLook};
 //! use shot::{BakeOptions, Context, Reader, Registry};
 //!
 //! let registry = Registry::empty().with_film::<FilmLook>().with_sample("flag", samples::flag);
@@ -16,7 +16,7 @@
 //! let bake = film::bake(&shot, &options, &Context::SILENT)?;
 //! assert!(bake.files[0].is_file() && bake.report.as_ref().is_some_and(|page| page.is_file()));
 //!
-//! let picture = Darkroom::new(&shot, &bake)?.srgb(1)?;
+//! let picture = FilmRenderer::new(&shot, &bake)?.srgb(1)?;
 //! assert_eq!((picture.width, picture.height), (64, 48));
 //! # Ok::<(), film::Error>(())
 //! ```
@@ -35,7 +35,7 @@ pub use colors::{ColorStop, Colors, Palette};
 pub use error::Error;
 pub use look::FilmLook;
 pub use pass::{Artwork, Pass, RingLook, SmearLook, VolumeView};
-pub use renderer::Darkroom;
+pub use renderer::FilmRenderer;
 pub use report::{Curve, Curves};
 
 /// Bakes all layers of a shot, then writes its outputs and its report.

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use render::Side;
+use render::ViewSide;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use shot::{FilmSettings, Remark, Shot};
+use shot::{Diagnostic, FilmSettings, Shot};
 
 use crate::colors;
 use crate::output::Medium;
@@ -22,7 +22,7 @@ pub struct FilmLook {
     #[schemars(range(min = 16, max = 4096))]
     pub height: u32,
     /// The side from which the scene is seen. Things face the front, +Z.
-    pub view: Side,
+    pub view: ViewSide,
     /// Whether the input is shown to the left of the result.
     pub beside_input: bool,
     /// Whether the mesh's edges are drawn.
@@ -38,7 +38,7 @@ impl Default for FilmLook {
         Self {
             width: 640,
             height: 480,
-            view: Side::ThreeQuarter,
+            view: ViewSide::ThreeQuarter,
             beside_input: false,
             wireframe: false,
             background: None,
@@ -62,18 +62,18 @@ impl FilmSettings for FilmLook {
         matches!(Medium::of(file), Some(Medium::Film | Medium::Picture | Medium::Frames))
     }
 
-    fn check(&self, fields: &[String], folder: &Path) -> Vec<Remark> {
-        let mut remarks = Vec::new();
+    fn check(&self, fields: &[String], folder: &Path) -> Vec<Diagnostic> {
+        let mut diagnostics = Vec::new();
         if let Some(color) = self.background.as_ref().filter(|color| *color != "none")
             && colors::parse(color).is_none()
         {
-            let help = Some("write \"#rrggbb\", or \"none\" for pictures that one sees through".into());
+            let help = "write \"#rrggbb\", or \"none\" for pictures that one sees through";
             let message = format!("`{color}` is not a colour");
-            remarks.push(Remark { path: "background".into(), message, help });
+            diagnostics.push(Diagnostic::new("background", message).with_help(help));
         }
         for (i, pass) in self.pass.iter().enumerate() {
-            remarks.extend(pass.check(&format!("pass[{i}]"), fields, folder));
+            diagnostics.extend(pass.check(&format!("pass[{i}]"), fields, folder));
         }
-        remarks
+        diagnostics
     }
 }

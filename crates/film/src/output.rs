@@ -10,7 +10,7 @@ use shot::{Bake, Context, Event, Shot, write_whole};
 
 use crate::Error;
 use crate::look::FilmLook;
-use crate::renderer::Darkroom;
+use crate::renderer::FilmRenderer;
 
 /// What a file is, by its ending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,8 +58,8 @@ pub(crate) fn write(shot: &Shot, bake: &Bake, context: &Context<'_>) -> Result<V
         }
         match Medium::of(&path) {
             Some(Medium::Film | Medium::Picture | Medium::Frames) => {
-                let room = Darkroom::new(shot, bake)?;
-                files.extend(room.write(&path, shot.output.start_frame, context)?);
+                let renderer = FilmRenderer::new(shot, bake)?;
+                files.extend(renderer.write(&path, shot.output.start_frame, context)?);
             }
             Some(Medium::Clip) | None => {
                 let options =
@@ -71,7 +71,7 @@ pub(crate) fn write(shot: &Shot, bake: &Bake, context: &Context<'_>) -> Result<V
     Ok(files)
 }
 
-impl Darkroom<'_> {
+impl FilmRenderer<'_> {
     /// Writes a film (.webp), a contact sheet (.png) or a picture of every frame (`name.####.png`, `name.####.exr`); gives back what was
     /// written. `start` is the first frame's number in file names.
     pub fn write(

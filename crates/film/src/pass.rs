@@ -6,7 +6,7 @@ use fluid::{ColorMap, Picture, Ramp, Ring, VolumeLook};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use shot::{Dial, Remark, suggest};
+use shot::{Diagnostic, Dial, suggest};
 
 use crate::Error;
 use crate::colors::{self, Colors};
@@ -191,10 +191,10 @@ impl Pass {
     }
 
     /// What is wrong with it, where it stands at `path`. `fields` are those that the layers make.
-    pub(crate) fn check(&self, path: &str, fields: &[String], folder: &Path) -> Vec<Remark> {
-        let mut remarks = Vec::new();
+    pub(crate) fn check(&self, path: &str, fields: &[String], folder: &Path) -> Vec<Diagnostic> {
+        let mut diagnostics = Vec::new();
         let mut say = |key: &str, message: String, help: Option<String>| {
-            remarks.push(Remark { path: format!("{path}{key}"), message, help });
+            diagnostics.push(Diagnostic::new(format!("{path}{key}"), message).maybe_help(help));
         };
         let given = [self.field.is_some(), self.image.is_some(), self.clip];
         if given.iter().filter(|given| **given).count() != 1 {
@@ -230,7 +230,7 @@ impl Pass {
                 say(key, problem.into(), None);
             }
         }
-        remarks
+        diagnostics
     }
 }
 

@@ -1,6 +1,6 @@
 //! Pictures from what was baked, as often as one likes: passes laid over each other, nothing simulated again.
 //!
-//! A [`Darkroom`] holds a baked clip and the film's look. Each pass shows a field through a threshold ramp and colours, an image carried by
+//! A [`FilmRenderer`] holds a baked clip and the film's look. Each pass shows a field through a threshold ramp and colours, an image carried by
 //! the flow, or the scene's meshes; later ones lie over earlier ones.
 
 use clip::{Clip, Grid};
@@ -14,7 +14,7 @@ use crate::pass::Pass;
 use crate::{Error, colors};
 
 /// A baked clip and how it is shown.
-pub struct Darkroom<'a> {
+pub struct FilmRenderer<'a> {
     clip: &'a Clip,
     passes: Vec<Pass>,
     /// Of every pass, the image that the flow carries.
@@ -36,7 +36,7 @@ struct Scene<'a> {
     aspect: f64,
 }
 
-impl<'a> Darkroom<'a> {
+impl<'a> FilmRenderer<'a> {
     /// Ready to make pictures of a bake.
     pub fn new(shot: &Shot, bake: &'a Bake) -> Result<Self, Error> {
         let look = FilmLook::of(shot);
@@ -112,8 +112,8 @@ impl<'a> Darkroom<'a> {
         for (index, (pass, artwork)) in self.passes.iter().zip(&self.artworks).enumerate() {
             let developed = self.develop(pass, artwork.as_ref(), frame, seconds, &grids);
             let mut shown = developed.map_err(|error| match error {
-                Problem::Other(error) => error,
-                Problem::Sentence(problem) => Error::Pass { pass: index, frame, problem },
+                PassError::Other(error) => error,
+                PassError::Sentence(problem) => Error::Pass { pass: index, frame, problem },
             })?;
             let opacity = pass.opacity.at(seconds).clamp(0.0, 1.0) as f32;
             if opacity < 1.0 {
@@ -148,7 +148,7 @@ impl<'a> Darkroom<'a> {
         frame: usize,
         seconds: f64,
         grids: &[Grid],
-    ) -> Result<Picture, Problem> {
+    ) -> Result<Picture, PassError> {
         let [width, height] = self.size;
         if pass.clip {
             return Ok(self.meshes(frame)?);
@@ -158,7 +158,7 @@ impl<'a> Darkroom<'a> {
             return self.smeared(pass, carried, seconds, grids);
         }
         let name = pass.field.as_deref().unwrap_or_default();
-        let grid = Grid::find(grids, name).ok_or_else(|| Problem::no_field(name, grids))?;
+        let grid = Grid::find(grids, name).ok_or_else(|| PassError::no_field(name, grids))?;
         let (field, domain) = (field(grid), domain(grid));
         let ramp = fluid::Ramp { clear: pass.clear.at(seconds) as f32, solid: pass.solid.at(seconds) as f32 };
         let colors = pass.color_map();
@@ -181,16 +181,16 @@ impl<'a> Darkroom<'a> {
         picture: Picture,
         seconds: f64,
         grids: &[Grid],
-    ) -> Result<Picture, Problem> {
+    ) -> Result<Picture, PassError> {
         let Some(smear) = &pass.smear else { return Ok(picture) };
-        let find = |name: &str| Grid::find(grids, name).ok_or_else(|| Problem::no_field(name, grids));
+        let find = |name: &str| Grid::find(grids, name).ok_or_else(|| PassError::no_field(name, grids));
         let (u, v) = (find("velocity_x")?, find("velocity_y")?);
         let (before, after) = (smear.before.at(seconds).max(0.0), smear.after.at(seconds).max(0.0));
         Ok(fluid(fluid::smear(&picture, &domain(u), [&field(u), &field(v)], before, after))?)
     }
 
     /// An image carried by the flow from when it was painted until now.
-    fn carried(&self, pass: &Pass, picture: &Picture, grids: &[Grid]) -> Result<Picture, Problem> {
+    fn carried(&self, pass: &Pass, picture: &Picture, grids: &[Grid]) -> Result<Picture, PassError> {
         if !pass.warp {
             return Ok(picture.clone());
         }
@@ -198,7 +198,7 @@ impl<'a> Darkroom<'a> {
         let Some(first) = now.first() else {
             let sentence =
                 "there are no texture coordinates to warp by; set `textures = true` in the smoke layer";
-            return Err(Problem::Sentence(sentence.into()));
+            return Err(PassError::Sentence(sentence.into()));
         };
         let domain = first.1;
         let Some(painted) = pass.painted else {
@@ -215,7 +215,7 @@ impl<'a> Darkroom<'a> {
         });
         match same {
             Some((reference, current)) => Ok(fluid(fluid::warp(picture, &domain, Some(reference), current))?),
-            None => Err(Problem::Sentence(format!(
+            None => Err(PassError::Sentence(format!(
                 "the texture coordinates were started anew since {painted} s, so the image cannot be followed from there; \
                  remove `texture_stretch` or `painted`"
             ))),
@@ -246,18 +246,18 @@ impl<'a> Darkroom<'a> {
 const PAPER: [u8; 3] = [250, 247, 242];
 
 /// What can go wrong with one pass.
-pub(crate) enum Problem {
+pub(crate) enum PassError {
     Other(Error),
     Sentence(String),
 }
 
-impl From<Error> for Problem {
+impl From<Error> for PassError {
     fn from(error: Error) -> Self {
         Self::Other(error)
     }
 }
 
-impl Problem {
+impl PassError {
     fn no_field(name: &str, grids: &[Grid]) -> Self {
         let known = suggest(name, grids.iter().map(Grid::field));
         Self::Sentence(format!("there is no field `{name}`; {known}"))

@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use solid::{KinematicBlend, Pose, from_surface};
 
-use shot::{Failure, FrameResult, Layer, Remark, Settings, Simulation, Target};
+use shot::{Diagnostic, FrameResult, Layer, LayerError, Settings, Simulation, Target};
 
 /// Blends the layer below with what that layer was given: by weight, turning instead of shrinking, without simulating again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -40,10 +40,10 @@ impl Settings for Blend {
 }
 
 impl Layer for Blend {
-    fn check(&self, input: &Target) -> Vec<Remark> {
+    fn check(&self, input: &Target) -> Vec<Diagnostic> {
         match self.follow.weights(&input.clip, input.mesh, &input.folder) {
             Ok(_) => Vec::new(),
-            Err(error) => vec![Remark { path: "follow".into(), message: error.to_string(), help: None }],
+            Err(error) => vec![Diagnostic::new("follow", error.to_string())],
         }
     }
 
@@ -61,10 +61,12 @@ impl Layer for Blend {
         files
     }
 
-    fn prepare(&self, input: &Target) -> Result<Box<dyn Simulation>, Failure> {
+    fn prepare(&self, input: &Target) -> Result<Box<dyn Simulation>, LayerError> {
         let Some(below) = input.clip.frames().below() else {
             let help = "put it above the layer whose result is to be blended";
-            return Err(Failure::new("there is no layer below to take something back from").with_help(help));
+            return Err(
+                LayerError::new("there is no layer below to take something back from").with_help(help)
+            );
         };
         let mesh = input.mesh();
         let (rest, triangles) = (mesh.rest(), mesh.point_triangles());
@@ -72,12 +74,12 @@ impl Layer for Blend {
         let weights: Vec<f64> =
             weights.into_iter().map(|w| (self.amount * f64::from(w)).clamp(0.0, 1.0)).collect();
         let meshing = TetMeshing { size: TetSize::Count(self.tets), ..TetMeshing::default() };
-        let filled = meshing.fill(&rest, &triangles).map_err(Failure::new)?;
-        let points = from_surface(&filled.mesh, &filled.embedding, &weights).map_err(Failure::new)?;
+        let filled = meshing.fill(&rest, &triangles).map_err(LayerError::new)?;
+        let points = from_surface(&filled.mesh, &filled.embedding, &weights).map_err(LayerError::new)?;
         let areas = geometry::vertex_areas(&rest, &triangles);
         let tolerance = 1e-3 * geometry::Bounds::of(rest.iter().copied()).diagonal();
         let engine = KinematicBlend::new(&filled.mesh, &filled.embedding, &areas, weights, points, tolerance);
-        Ok(Box::new(Mixed { input: input.clone(), below, engine: engine.map_err(Failure::new)? }))
+        Ok(Box::new(Mixed { input: input.clone(), below, engine: engine.map_err(LayerError::new)? }))
     }
 }
 
@@ -88,7 +90,7 @@ struct Mixed {
 }
 
 impl Simulation for Mixed {
-    fn frame(&mut self, index: usize) -> Result<FrameResult, Failure> {
+    fn frame(&mut self, index: usize) -> Result<FrameResult, LayerError> {
         let vectors = |points: &[[f32; 3]]| -> Vec<Vec3> {
             points.iter().map(|p| Vec3::from(p.map(f64::from))).collect()
         };
@@ -96,9 +98,9 @@ impl Simulation for Mixed {
         let simulation = vectors(&self.input.points(index)?);
         if animation.len() != simulation.len() {
             let sentence = "the layer below changed the mesh, so its input has nothing to be blended with";
-            return Err(Failure::new(sentence));
+            return Err(LayerError::new(sentence));
         }
-        let blended = self.engine.frame(&animation, &simulation).map_err(Failure::new)?;
+        let blended = self.engine.frame(&animation, &simulation).map_err(LayerError::new)?;
         let points = blended.iter().map(|p| p.as_vec3().to_array()).collect();
         Ok(self.input.with_points(index, points)?.into())
     }
@@ -107,8 +109,8 @@ impl Simulation for Mixed {
         self.engine.pose().to_bytes()
     }
 
-    fn restore(&mut self, checkpoint: &[u8]) -> Result<(), Failure> {
+    fn restore(&mut self, checkpoint: &[u8]) -> Result<(), LayerError> {
         let restored = Pose::from_bytes(checkpoint).is_some_and(|pose| self.engine.restore(pose));
-        if restored { Ok(()) } else { Err(Failure::new("the checkpoint is not one of this blend")) }
+        if restored { Ok(()) } else { Err(LayerError::new("the checkpoint is not one of this blend")) }
     }
 }

@@ -11,7 +11,7 @@ use clip::{Mesh, Selector};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shell::{Bending, Material, Wind};
-use shot::{Failure, Layer, Remark, Settings, Simulation, Target};
+use shot::{Diagnostic, Layer, LayerError, Settings, Simulation, Target};
 
 pub(crate) use self::simulation::ClothSimulation;
 
@@ -130,32 +130,29 @@ impl Settings for Cloth {
 }
 
 impl Layer for Cloth {
-    fn check(&self, input: &Target) -> Vec<Remark> {
-        let mut remarks = Vec::new();
+    fn check(&self, input: &Target) -> Vec<Diagnostic> {
+        let mut diagnostics = Vec::new();
         match self.fabric() {
             Ok(material) => {
                 if let Err(shell::Error::Material { field, value, allowed }) = material.validate() {
                     let message = format!("{field} is {value}");
-                    remarks.push(Remark {
-                        path: field.into(),
-                        message,
-                        help: Some(format!("allowed: {allowed}")),
-                    });
+                    diagnostics
+                        .push(Diagnostic::new(field, message).with_help(format!("allowed: {allowed}")));
                 }
             }
             Err(_) => {
                 let known = Material::PRESETS.iter().map(|preset| preset.name);
-                remarks.push(Remark::unknown("material", "material", &self.material, known));
+                diagnostics.push(Diagnostic::unknown("material", "material", &self.material, known));
             }
         }
         if let Err(error) = self.wind.validate() {
-            remarks.push(Remark { path: "wind".into(), message: error.to_string(), help: None });
+            diagnostics.push(Diagnostic::new("wind", error.to_string()));
         }
         if let Some(Err(error)) = self.follow.as_ref().map(|follow| weights(follow, input)) {
-            remarks.push(Remark { path: "follow".into(), message: error.to_string(), help: None });
+            diagnostics.push(Diagnostic::new("follow", error.to_string()));
         }
-        remarks.extend(self.contact.iter().flat_map(|contact| contact.check("contact", input)));
-        remarks
+        diagnostics.extend(self.contact.iter().flat_map(|contact| contact.check("contact", input)));
+        diagnostics
     }
 
     fn suits(&self, mesh: &Mesh) -> bool {
@@ -178,7 +175,7 @@ impl Layer for Cloth {
         files
     }
 
-    fn prepare(&self, input: &Target) -> Result<Box<dyn Simulation>, Failure> {
+    fn prepare(&self, input: &Target) -> Result<Box<dyn Simulation>, LayerError> {
         Ok(Box::new(ClothSimulation::new(self, input, None)?))
     }
 }

@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use solid::{Law, Material};
 
-use shot::{Failure, Layer, Remark, Settings, Simulation, Target};
+use shot::{Diagnostic, Layer, LayerError, Settings, Simulation, Target};
 
 use crate::shared::Contact;
 use crate::shared::selectors::add_files;
@@ -45,16 +45,16 @@ pub struct Enrich {
     pub law: Law,
     /// Parts made of something else, one after the other.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub regions: Vec<Region>,
+    pub regions: Vec<FleshRegion>,
     /// Where the surface follows the animation, and how much: weight 1 exactly (to the bit), 0 not at all, in between drawn softly.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub follow: Option<Selector>,
     /// Weights from a few strokes instead of a whole map: what lies between them is filled in smoothly.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub paint: Vec<Stroke>,
+    pub paint: Vec<FollowStroke>,
     /// Other weights from some frame on, with a smooth change from key to key. `follow` and `paint` are the key at frame 0.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub keys: Vec<Key>,
+    pub keys: Vec<FollowKey>,
     /// How fast a point of weight ½ is drawn to the animation: the frequency of its swing, in Hz.
     #[schemars(extend("exclusiveMinimum" = 0.0, "maximum" = 1000.0))]
     pub follow_stiffness: f64,
@@ -82,7 +82,7 @@ pub struct Enrich {
     pub pre_roll: f64,
     /// About how many tets the surface is filled with: more show smaller motion and take longer. Or a file with tets around it, at
     /// rest: `.veg`, `.msh`, `.node` with `.ele`, `.mesh`.
-    pub tets: Tets,
+    pub tets: FleshTets,
     /// How long their edges are near the surface, in metres; instead of `tets`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("exclusiveMinimum" = 0.0))]
@@ -125,8 +125,7 @@ pub struct Enrich {
 /// Where tets come from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
-#[schemars(rename = "FleshTets")]
-pub enum Tets {
+pub enum FleshTets {
     /// About so many are made.
     Count(#[schemars(range(min = 1, max = 2_000_000))] usize),
     /// They are read.
@@ -146,8 +145,7 @@ pub enum Separated {
 /// A part made of something else.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "FleshRegion")] // tracks has regions of its own kind
-pub struct Region {
+pub struct FleshRegion {
     /// Where; weights between 0 and 1 mix.
     pub at: Option<Selector>,
     /// A material; the layer's own when left out.
@@ -173,8 +171,7 @@ pub struct Region {
 /// A weight for some points.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "FollowStroke")]
-pub struct Stroke {
+pub struct FollowStroke {
     /// Which points.
     pub at: Selector,
     /// Their weight: 1 exactly the animation, 0 pure physics.
@@ -185,8 +182,7 @@ pub struct Stroke {
 /// Weights from some frame on.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "FollowKey")]
-pub struct Key {
+pub struct FollowKey {
     /// The frame at which they hold.
     pub frame: usize,
     /// As the layer's `follow`.
@@ -194,7 +190,7 @@ pub struct Key {
     pub follow: Option<Selector>,
     /// As the layer's `paint`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub paint: Vec<Stroke>,
+    pub paint: Vec<FollowStroke>,
 }
 
 impl Default for Enrich {
@@ -218,7 +214,7 @@ impl Default for Enrich {
             contact: None,
             gravity: [0.0; 3],
             pre_roll: 0.0,
-            tets: Tets::Count(8000),
+            tets: FleshTets::Count(8000),
             edge: None,
             separated: None,
             animated: None,
@@ -242,8 +238,8 @@ impl Settings for Enrich {
 }
 
 impl Layer for Enrich {
-    fn check(&self, input: &Target) -> Vec<Remark> {
-        let mut remarks = Vec::new();
+    fn check(&self, input: &Target) -> Vec<Diagnostic> {
+        let mut diagnostics = Vec::new();
         let base = self.base_material();
         let materials = std::iter::once(("".to_owned(), &self.material, base.as_ref().ok().copied())).chain(
             self.regions.iter().enumerate().map(|(index, region)| {
@@ -259,42 +255,43 @@ impl Layer for Enrich {
                     let field =
                         if let solid::Error::Material { field, .. } = error { field } else { "material" };
                     let path = format!("{prefix}{field}");
-                    remarks.push(Remark { path, message: error.to_string(), help: None });
+                    diagnostics.push(Diagnostic::new(path, error.to_string()));
                 }
                 None => {
                     let known = Material::PRESETS.iter().map(|preset| preset.name);
-                    remarks.push(Remark::unknown(format!("{prefix}material"), "material", name, known));
+                    diagnostics.push(Diagnostic::unknown(
+                        format!("{prefix}material"),
+                        "material",
+                        name,
+                        known,
+                    ));
                 }
             }
         }
         for (path, selector) in self.selectors() {
             if let Err(error) = selector.weights(&input.clip, input.mesh, &input.folder) {
-                remarks.push(Remark { path, message: error.to_string(), help: None });
+                diagnostics.push(Diagnostic::new(path, error.to_string()));
             }
         }
-        remarks.extend(filling::check(self, input));
-        remarks.extend(self.contact.iter().flat_map(|contact| contact.check("contact", input)));
+        diagnostics.extend(filling::check(self, input));
+        diagnostics.extend(self.contact.iter().flat_map(|contact| contact.check("contact", input)));
         if self.complementary > 0.0 && input.mesh().skin.is_none() {
             let message = format!(
                 "mesh `{}` has no skin, so no motion of a skeleton can be forbidden",
                 input.mesh().name
             );
-            let help = Some("use `follow`, or a file with a rig".into());
-            remarks.push(Remark { path: "complementary".into(), message, help });
+            let help = "use `follow`, or a file with a rig";
+            diagnostics.push(Diagnostic::new("complementary", message).with_help(help));
         }
         if let Some(pair) = self.keys.windows(2).position(|pair| pair[0].frame >= pair[1].frame) {
             let message = format!("key {} is not after key {pair}", pair + 1);
-            remarks.push(Remark {
-                path: "keys".into(),
-                message,
-                help: Some("sort the keys by frame".into()),
-            });
+            diagnostics.push(Diagnostic::new("keys", message).with_help("sort the keys by frame"));
         }
         if self.keys.first().is_some_and(|key| key.frame == 0) {
             let message = "the key at frame 0 is `follow` or `paint` of the layer itself".to_owned();
-            remarks.push(Remark { path: "keys".into(), message, help: None });
+            diagnostics.push(Diagnostic::new("keys", message));
         }
-        remarks
+        diagnostics
     }
 
     fn suits(&self, mesh: &Mesh) -> bool {
@@ -318,7 +315,7 @@ impl Layer for Enrich {
         files
     }
 
-    fn prepare(&self, input: &Target) -> Result<Box<dyn Simulation>, Failure> {
+    fn prepare(&self, input: &Target) -> Result<Box<dyn Simulation>, LayerError> {
         Ok(Box::new(Flesh::new(self, input)?))
     }
 }
@@ -331,7 +328,7 @@ impl Enrich {
         all.extend(
             named.into_iter().filter_map(|(path, selector)| Some((path.to_owned(), selector.as_ref()?))),
         );
-        let strokes = |prefix: String, strokes: &'_ [Stroke]| -> Vec<String> {
+        let strokes = |prefix: String, strokes: &'_ [FollowStroke]| -> Vec<String> {
             (0..strokes.len()).map(|index| format!("{prefix}paint[{index}].at")).collect()
         };
         all.extend(
@@ -367,7 +364,7 @@ impl Enrich {
     }
 }
 
-impl Region {
+impl FleshRegion {
     fn material(&self, base: &Material) -> Result<Material, solid::Error> {
         let preset = match &self.material {
             Some(name) => Material::preset(name)?,

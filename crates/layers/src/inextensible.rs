@@ -11,7 +11,7 @@ use geometry::{Vec2, Vec3};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shell::{Bending, Face, ThreadDirections, Weave, Wind};
-use shot::{Failure, Layer, Remark, Settings, Simulation, Target};
+use shot::{Diagnostic, Layer, LayerError, Settings, Simulation, Target};
 
 use crate::cloth::{Cloth, ClothSimulation};
 use crate::shared::Contact;
@@ -113,20 +113,20 @@ impl Settings for Inextensible {
 }
 
 impl Layer for Inextensible {
-    fn check(&self, input: &Target) -> Vec<Remark> {
-        let mut remarks = self.cloth().check(input);
+    fn check(&self, input: &Target) -> Vec<Diagnostic> {
+        let mut diagnostics = self.cloth().check(input);
         if !(1e-4..=0.5).contains(&self.max_strain) {
             let message = format!("max_strain is {}", self.max_strain);
-            let help = Some("allowed: 0.0001 to 0.5".into());
-            remarks.push(Remark { path: "max_strain".into(), message, help });
+            let help = "allowed: 0.0001 to 0.5";
+            diagnostics.push(Diagnostic::new("max_strain", message).with_help(help));
         }
         if let Some(Err(error)) = self.warp.as_ref().map(|warp| weights(warp, input)) {
-            remarks.push(Remark { path: "warp".into(), message: error.to_string(), help: None });
+            diagnostics.push(Diagnostic::new("warp", error.to_string()));
         } else if let Err(failure) = self.weave(input, &input.mesh().rest()) {
             let help = failure.remedy().map(str::to_owned);
-            remarks.push(Remark { path: "kind".into(), message: failure.to_string(), help });
+            diagnostics.push(Diagnostic::new("kind", failure.to_string()).maybe_help(help));
         }
-        remarks
+        diagnostics
     }
 
     fn suits(&self, mesh: &Mesh) -> bool {
@@ -143,9 +143,9 @@ impl Layer for Inextensible {
         files
     }
 
-    fn prepare(&self, input: &Target) -> Result<Box<dyn Simulation>, Failure> {
+    fn prepare(&self, input: &Target) -> Result<Box<dyn Simulation>, LayerError> {
         let (cloth, rest) = (self.cloth(), input.mesh().rest());
-        let material = cloth.fabric().map_err(Failure::new)?;
+        let material = cloth.fabric().map_err(LayerError::new)?;
         let hold = Hold::new(self.weave(input, &rest)?, self.hold, self.max_strain, &rest, &material)?;
         Ok(Box::new(ClothSimulation::new(&cloth, input, Some(hold))?))
     }
@@ -175,7 +175,7 @@ impl Inextensible {
         }
     }
 
-    fn weave(&self, input: &Target, rest: &[Vec3]) -> Result<Weave, Failure> {
+    fn weave(&self, input: &Target, rest: &[Vec3]) -> Result<Weave, LayerError> {
         let mesh = input.mesh();
         let marked: Option<Vec<bool>> = match &self.warp {
             Some(warp) => Some(weights(warp, input)?.iter().map(|w| *w > 0.5).collect()),
@@ -191,9 +191,9 @@ impl Inextensible {
                 shell::Error::NoThreads { .. } => {
                     "threads are the sides of quads: use a grid whose texture coordinates run along its sides, name a row of it with `warp`, or use the layer `cloth`"
                 }
-                _ => return Failure::new(error),
+                _ => return LayerError::new(error),
             };
-            Failure::new(error).with_help(help)
+            LayerError::new(error).with_help(help)
         })
     }
 }

@@ -35,13 +35,13 @@ pub use enrich::Enrich;
 pub use inextensible::Inextensible;
 pub use shared::stepping::Method;
 pub use shared::threads::Holding;
-pub use shared::{Collider, Contact, Fabric, Faces, Form, Obstacle};
+pub use shared::{Collider, Contact, Faces, Form, MaterialDials, Obstacle};
 pub use smoke::{
-    Bar, Channel, Disc, Ends, Image, Key, Noise, Repeat, Scalar, Silhouette, Smoke, Source, Stroke, Text,
-    Window,
+    Bar, Channel, Disc, Ends, Image, Noise, PathKey, Repeat, Scalar, Silhouette, Smoke, SmokeSource, Stroke,
+    Text, Window,
 };
 pub use smooth::Smooth;
-pub use tracks::{Kind, Loosen, Pressed, Tests, Then, Tracks};
+pub use tracks::{Loosen, Pressed, TestFunctionKind, TestRegion, Tests, Then, Tracks};
 
 /// All layers, and the judge of whether what they give back crosses itself.
 pub fn registry() -> Registry {

@@ -8,4 +8,4 @@ pub(crate) mod stepping;
 pub(crate) mod threads;
 
 pub use contact::{Collider, Contact, Faces, Form, Obstacle};
-pub use material::Fabric;
+pub use material::MaterialDials;

@@ -15,12 +15,12 @@ use render::Camera;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use self::draw::{Bar, Disc, Key, Noise, Stroke, Text};
+pub use self::draw::{Bar, Disc, Noise, PathKey, Stroke, Text};
 pub use self::image::{Channel, Image, Repeat};
 pub use self::silhouette::{Silhouette, Window};
 
 use self::simulation::Smoking;
-use shot::{Dial, Failure, Layer, Remark, Settings, Simulation, Target, Viewpoint};
+use shot::{Diagnostic, Dial, Layer, LayerError, Settings, Simulation, Target, Viewpoint};
 
 /// Smoke, ink, fog, blood: air in a box that is heated, stained, pushed and stirred as images say.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -61,7 +61,7 @@ pub struct Smoke {
     /// What the air carries: ink, dust, fog. Each becomes a field of its own.
     pub scalar: Vec<Scalar>,
     /// What acts while it moves: heat, stains, pushes.
-    pub source: Vec<Source>,
+    pub source: Vec<SmokeSource>,
     /// Solid bodies: 1 is solid, a small `white` such as 0.05 lets air seep through. Where an image moves, it pushes the air.
     pub obstacle: Vec<Image>,
     /// Where the box stands in the scene, for silhouettes.
@@ -118,7 +118,7 @@ pub struct Scalar {
 /// Something that acts while the air moves.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Source {
+pub struct SmokeSource {
     /// What it changes: `temperature`, `velocity_x`, `velocity_y`, `velocity_z` or the name of a scalar.
     pub to: String,
     /// Without `rate`: the change per second. With it: the value that is aimed at, where the image is not black.
@@ -179,10 +179,10 @@ impl Settings for Smoke {
 const FIELDS: [&str; 4] = ["temperature", "velocity_x", "velocity_y", "velocity_z"];
 
 impl Layer for Smoke {
-    fn check(&self, input: &Target) -> Vec<Remark> {
-        let mut remarks = Vec::new();
+    fn check(&self, input: &Target) -> Vec<Diagnostic> {
+        let mut diagnostics = Vec::new();
         let mut say = |path: &str, message: String| {
-            remarks.push(Remark { path: path.into(), message, help: None });
+            diagnostics.push(Diagnostic::new(path, message));
         };
         if let Err(error) = self.domain() {
             say("grid", error.to_string());
@@ -203,17 +203,17 @@ impl Layer for Smoke {
             if self.quantity(&source.to).is_none() {
                 let known = FIELDS[..1 + self.dimensions()].iter().copied();
                 let known = known.chain(self.scalar.iter().map(|scalar| scalar.name.as_str()));
-                remarks.push(Remark::unknown(format!("source[{i}].to"), "field", &source.to, known));
+                diagnostics.push(Diagnostic::unknown(format!("source[{i}].to"), "field", &source.to, known));
             }
             if let Some(problem) = source.strength.problem() {
-                let (path, message) = (format!("source[{i}].strength"), problem.into());
-                remarks.push(Remark { path, message, help: None });
+                let (path, message) = (format!("source[{i}].strength"), problem);
+                diagnostics.push(Diagnostic::new(path, message));
             }
         }
         for (path, image) in self.images() {
-            remarks.extend(image.check(&path, &input.folder, &input.clip.meshes));
+            diagnostics.extend(image.check(&path, &input.folder, &input.clip.meshes));
         }
-        remarks
+        diagnostics
     }
 
     fn needs_mesh(&self) -> bool {
@@ -249,7 +249,7 @@ impl Layer for Smoke {
         Ok(Some(Viewpoint { position, target, up, field_of_view, aspect: size[0] / size[1] }))
     }
 
-    fn prepare(&self, input: &Target) -> Result<Box<dyn Simulation>, Failure> {
+    fn prepare(&self, input: &Target) -> Result<Box<dyn Simulation>, LayerError> {
         Ok(Box::new(Smoking::new(self, input)?))
     }
 }
@@ -259,7 +259,7 @@ impl Smoke {
         self.grid.len().clamp(2, 3)
     }
 
-    fn domain(&self) -> Result<Domain, Failure> {
+    fn domain(&self) -> Result<Domain, LayerError> {
         let n = self.dimensions();
         let ends = |d: usize| if d == 1 { fluid::Side::Wall } else { fluid::Side::Periodic };
         let mut sides = [0, 1, 2].map(ends);
@@ -271,7 +271,7 @@ impl Smoke {
         }
         let counts = [Some(self.size.len()), self.sides.as_ref().map(Vec::len)];
         if self.grid.len() < 2 || counts.iter().flatten().any(|count| *count != n) {
-            return Err(Failure::new(format!(
+            return Err(LayerError::new(format!(
                 "`grid` has {} axes, `size` {}{}: they must agree, two for a plane and three for a volume",
                 self.grid.len(),
                 self.size.len(),
@@ -353,7 +353,7 @@ impl Smoke {
 }
 
 /// Names the dial to turn.
-fn explain(error: fluid::Error) -> Failure {
+fn explain(error: fluid::Error) -> LayerError {
     use fluid::Error::{BelowZero, NoAtmosphere, Supersonic, TooManySteps};
     let help = match &error {
         BelowZero { .. } => Some("move `black` and `white` of what cools, or raise `air`"),
@@ -364,7 +364,7 @@ fn explain(error: fluid::Error) -> Failure {
         }
         _ => None,
     };
-    let failure = Failure::new(error);
+    let failure = LayerError::new(error);
     match help {
         Some(help) => failure.with_help(help),
         None => failure,

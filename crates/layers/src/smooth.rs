@@ -10,7 +10,7 @@ use clip::Mesh;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use shot::{Failure, FrameResult, Layer, Remark, Settings, Simulation, Target};
+use shot::{Diagnostic, FrameResult, Layer, LayerError, Settings, Simulation, Target};
 
 /// Smooths the motion of points over time, without lag: jitter goes, slow movement stays.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -37,11 +37,11 @@ impl Settings for Smooth {
 }
 
 impl Layer for Smooth {
-    fn check(&self, input: &Target) -> Vec<Remark> {
+    fn check(&self, input: &Target) -> Vec<Diagnostic> {
         let mesh = input.mesh();
         let unknown = self.group.iter().filter(|name| mesh.group(name).is_none());
         let known = || mesh.groups.iter().map(|group| group.name.as_str());
-        unknown.map(|name| Remark::unknown("group", "vertex group", name, known())).collect()
+        unknown.map(|name| Diagnostic::unknown("group", "vertex group", name, known())).collect()
     }
 
     fn suits(&self, mesh: &Mesh) -> bool {
@@ -52,7 +52,7 @@ impl Layer for Smooth {
         self.weights(input.clip.frame_rate_hz).len() - 1
     }
 
-    fn prepare(&self, input: &Target) -> Result<Box<dyn Simulation>, Failure> {
+    fn prepare(&self, input: &Target) -> Result<Box<dyn Simulation>, LayerError> {
         let amounts = self.group.as_ref().and_then(|name| input.mesh().group(name));
         Ok(Box::new(Smoothing {
             weights: self.weights(input.clip.frame_rate_hz),
@@ -85,7 +85,7 @@ struct Smoothing {
 }
 
 impl Simulation for Smoothing {
-    fn frame(&mut self, index: usize) -> Result<FrameResult, Failure> {
+    fn frame(&mut self, index: usize) -> Result<FrameResult, LayerError> {
         let last = self.input.clip.frame_count() - 1;
         let reach = self.weights.len() - 1;
         let (from, to) = (index.saturating_sub(reach), (index + reach).min(last));
@@ -123,7 +123,7 @@ impl Simulation for Smoothing {
         Vec::new()
     }
 
-    fn restore(&mut self, _checkpoint: &[u8]) -> Result<(), Failure> {
+    fn restore(&mut self, _checkpoint: &[u8]) -> Result<(), LayerError> {
         self.window.clear();
         Ok(())
     }
@@ -216,8 +216,8 @@ mod tests {
     fn unknown_groups_are_remarked() {
         let mut target = path(2, |t| t);
         target.clip.meshes[0].set_group("hoist", vec![1.0, 0.0]);
-        let remarks = Smooth { window: 0.1, group: Some("hoits".into()) }.check(&target);
-        assert_eq!(remarks[0].message, "there is no vertex group `hoits`");
-        assert_eq!(remarks[0].help.as_deref(), Some("did you mean `hoist`?"));
+        let diagnostics = Smooth { window: 0.1, group: Some("hoits".into()) }.check(&target);
+        assert_eq!(diagnostics[0].message(), "there is no vertex group `hoits`");
+        assert_eq!(diagnostics[0].remedy(), Some("did you mean `hoist`?"));
     }
 }

@@ -15,12 +15,12 @@ use serde::{Deserialize, Serialize};
 use shell::tracks::check_correspondence;
 use shell::{Bending, Relief, Wind};
 
-use shot::{Failure, Layer, Remark, Reshape, Settings, Simulation, Target};
+use shot::{Diagnostic, Layer, LayerError, Reshape, Settings, Simulation, Target};
 
 use crate::shared::selectors::add_files;
 use crate::shared::stepping::Method;
-use crate::shared::{Contact, Fabric};
-pub use functions::{Kind, Tests};
+use crate::shared::{Contact, MaterialDials};
+pub use functions::{TestFunctionKind, TestRegion, Tests};
 use simulation::Following;
 
 /// Follows the animation on average, and leaves the rest to the physics of a thin shell: wrinkles, folds, creases.
@@ -30,7 +30,7 @@ pub struct Tracks {
     /// What it is made of: vinyl, silk, paper, cellophane, tin_foil, leather, cotton, denim or rubber.
     pub material: String,
     /// Single values of the material, changed.
-    pub fabric: Fabric,
+    pub fabric: MaterialDials,
     /// Which elements resist bending: `hinges` (cheap, and creases stay) or `plates`.
     pub bending: Bending,
     /// How often every triangle of the animation's mesh is cut in four to make the tracked mesh.
@@ -132,7 +132,7 @@ impl Default for Tracks {
     fn default() -> Self {
         Self {
             material: "vinyl".into(),
-            fabric: Fabric::default(),
+            fabric: MaterialDials::default(),
             bending: Bending::default(),
             subdivide: 0,
             scheme: Scheme::default(),
@@ -164,14 +164,14 @@ impl Settings for Tracks {
 }
 
 impl Layer for Tracks {
-    fn check(&self, input: &Target) -> Vec<Remark> {
-        let mut remarks = self.fabric.check(&self.material);
+    fn check(&self, input: &Target) -> Vec<Diagnostic> {
+        let mut diagnostics = self.fabric.check(&self.material);
         if let Err(error) = self.wind.validate() {
-            remarks.push(Remark { path: "wind".into(), message: error.to_string(), help: None });
+            diagnostics.push(Diagnostic::new("wind", error.to_string()));
         }
         let mut ask = |path: String, selector: &Selector| {
             if let Err(error) = selector.weights(&input.clip, input.mesh, &input.folder) {
-                remarks.push(Remark { path, message: error.to_string(), help: None });
+                diagnostics.push(Diagnostic::new(path, error.to_string()));
             }
         };
         self.follow.iter().for_each(|follow| ask("follow".into(), follow));
@@ -182,34 +182,34 @@ impl Layer for Tracks {
         if let Some(then) = &self.then {
             then.tests.selectors().for_each(|(path, selector)| ask(format!("then.tests.{path}"), selector));
         }
-        remarks.extend(self.contact.iter().flat_map(|contact| contact.check("contact", input)));
+        diagnostics.extend(self.contact.iter().flat_map(|contact| contact.check("contact", input)));
         let lists = [("loosen", self.loosen.iter().map(|l| &l.keys).collect::<Vec<_>>())];
         let lists = lists.into_iter().chain([("relief", self.relief.iter().map(|p| &p.keys).collect())]);
         for (name, lists) in lists {
             for (i, keys) in lists.into_iter().enumerate().filter(|(_, keys)| !in_order(keys)) {
                 let message = format!("keys must be finite and their times ascend: {keys:?}");
-                remarks.push(Remark { path: format!("{name}[{i}].keys"), message, help: None });
+                diagnostics.push(Diagnostic::new(format!("{name}[{i}].keys"), message));
             }
         }
         if let Some(then) =
             self.then.as_ref().filter(|then| then.from.partial_cmp(&then.to).is_none_or(|o| o.is_ge()))
         {
             let message = format!("the blend ends at {} s, before it begins at {} s", then.to, then.from);
-            remarks.push(Remark { path: "then.to".into(), message, help: None });
+            diagnostics.push(Diagnostic::new("then.to", message));
         }
         if self.subdivide > 0 && self.tracked.is_some() {
-            let message = "the tracked mesh is either cut from the animation's or read from a file".into();
-            let help = Some("leave out `subdivide` or `tracked`".into());
-            remarks.push(Remark { path: "tracked".into(), message, help });
+            let message = "the tracked mesh is either cut from the animation's or read from a file";
+            let help = "leave out `subdivide` or `tracked`";
+            diagnostics.push(Diagnostic::new("tracked", message).with_help(help));
         }
-        if remarks.is_empty()
+        if diagnostics.is_empty()
             && let Err(failure) = self.pieces(input)
         {
             let message = failure.to_string();
             let path = if self.tracked.is_some() { "tracked" } else { "tests" };
-            remarks.push(Remark { path: path.into(), message, help: failure.remedy().map(str::to_owned) });
+            diagnostics.push(Diagnostic::new(path, message).maybe_help(failure.remedy().map(str::to_owned)));
         }
-        remarks
+        diagnostics
     }
 
     fn suits(&self, mesh: &Mesh) -> bool {
@@ -219,8 +219,10 @@ impl Layer for Tracks {
     fn look_ahead(&self, input: &Target) -> usize {
         // clusters look at frames from everywhere, velocities of the guide at the next one
         let clusters = [Some(&self.tests), self.then.as_ref().map(|then| &then.tests)];
-        let everywhere =
-            clusters.into_iter().flatten().any(|tests| tests.kind(self.is_same_mesh()) == Kind::Clusters);
+        let everywhere = clusters
+            .into_iter()
+            .flatten()
+            .any(|tests| tests.kind(self.is_same_mesh()) == TestFunctionKind::Clusters);
         if everywhere { input.clip.frame_count() } else { 1 }
     }
 
@@ -233,7 +235,7 @@ impl Layer for Tracks {
         files
     }
 
-    fn reshape(&self, input: &Target) -> Result<Option<Reshape>, Failure> {
+    fn reshape(&self, input: &Target) -> Result<Option<Reshape>, LayerError> {
         if self.is_same_mesh() {
             return Ok(None);
         }
@@ -241,11 +243,11 @@ impl Layer for Tracks {
         Ok(Some(Reshape { mesh, prolongation }))
     }
 
-    fn parts(&self, input: &Target) -> Result<Option<Vec<f32>>, Failure> {
+    fn parts(&self, input: &Target) -> Result<Option<Vec<f32>>, LayerError> {
         Ok(Some(self.pieces(input)?.painted()))
     }
 
-    fn prepare(&self, input: &Target) -> Result<Box<dyn Simulation>, Failure> {
+    fn prepare(&self, input: &Target) -> Result<Box<dyn Simulation>, LayerError> {
         Ok(Box::new(Following::new(self, input)?))
     }
 }
@@ -256,7 +258,7 @@ impl Tracks {
     }
 
     /// The tracked mesh, and how it stands on the animation's.
-    fn tracked_mesh(&self, input: &Target) -> Result<(Mesh, Prolongation), Failure> {
+    fn tracked_mesh(&self, input: &Target) -> Result<(Mesh, Prolongation), LayerError> {
         let guide = input.mesh();
         let Some(file) = &self.tracked else {
             return Ok(guide.subdivided(self.scheme, self.subdivide));
@@ -264,17 +266,17 @@ impl Tracks {
         let path = input.folder.join(file);
         let clip = clip::read(&path, &clip::ReadOptions::default())?;
         let Some(mesh) = clip.meshes.into_iter().find(|mesh| !mesh.faces.is_empty()) else {
-            return Err(Failure::new(format!("{} holds no mesh with faces", path.display())));
+            return Err(LayerError::new(format!("{} holds no mesh with faces", path.display())));
         };
         let rest = guide.rest();
         let Some((way, distances)) =
             Prolongation::by_closest_point(&rest, &guide.point_triangles(), &mesh.rest())
         else {
-            return Err(Failure::new("the animation's mesh has no triangles, so nothing can stand on it"));
+            return Err(LayerError::new("the animation's mesh has no triangles, so nothing can stand on it"));
         };
         // a tenth of the size: thickness and smoothing pass, another character or another unit does not
         check_correspondence(&distances, &rest, 0.1).map_err(|error| {
-            Failure::new(error).with_help(
+            LayerError::new(error).with_help(
                 "both rest shapes must lie in the same place, in metres; or name pairs of regions with `tests.kind = \"painted\"`",
             )
         })?;

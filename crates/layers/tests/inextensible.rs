@@ -160,15 +160,15 @@ fn what_cannot_be_held_is_said_before_or_when_it_happens() {
     // no quads at all
     let points: Vec<[f32; 3]> = vec![[0.0; 3], [0.82, 0.0, 0.57], [1.3, 0.0, 1.2]];
     let lone = Clip::still(Mesh::new("lone", points, &[[0, 1, 2]]), 24.0, 2);
-    let remarks = layer("").check(&target(lone));
-    assert!(remarks.iter().any(|r| r.message.contains("no edge of the mesh runs along warp or weft")));
+    let diagnostics = layer("").check(&target(lone));
+    assert!(diagnostics.iter().any(|r| r.message().contains("no edge of the mesh runs along warp or weft")));
 
     // a name that marks no edge, a strain beyond reason
     let input = target(sheet(4, 1.0));
-    let remarks = layer("warp = { group = \"pins\" }").check(&input);
-    assert!(remarks.iter().any(|r| r.help.as_ref().is_some_and(|help| help.contains("both ends"))));
+    let diagnostics = layer("warp = { group = \"pins\" }").check(&input);
+    assert!(diagnostics.iter().any(|r| r.remedy().is_some_and(|help| help.contains("both ends"))));
     assert!(layer("warp = { group = \"row\" }").check(&input).is_empty());
-    assert!(layer("max_strain = 0.0").check(&input).iter().any(|r| r.path == "max_strain"));
+    assert!(layer("max_strain = 0.0").check(&input).iter().any(|r| r.path() == "max_strain"));
 }
 
 #[test]

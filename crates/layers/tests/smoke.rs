@@ -5,7 +5,7 @@ mod common;
 use std::path::Path;
 
 use common::reader;
-use film::Darkroom;
+use film::FilmRenderer;
 use image::{DynamicImage, GrayImage, ImageBuffer, Luma, LumaA, Rgba};
 use shot::{Bake, BakeOptions, Context, Error, Shot};
 
@@ -261,7 +261,7 @@ fn absurd_temperatures_stop_with_time_place_and_dial_before_nan() {
 fn mistakes_have_their_line_and_a_suggestion() {
     let check = |layer: &str| -> Vec<String> {
         let shot = parse_in(Path::new(""), &text(layer));
-        let told = |m: &shot::Mistake| format!("{} | {}", m.message(), m.remedy().unwrap_or_default());
+        let told = |m: &shot::Diagnostic| format!("{} | {}", m.message(), m.remedy().unwrap_or_default());
         shot.check().iter().map(told).collect()
     };
     let said = check("[[layer.source]]\nto = \"temprature\"\nimage = { noise = { size = 0.1 } }");
@@ -311,19 +311,19 @@ fn pictures_are_made_later_and_again_without_simulating() {
     let missing = first.baked(&BakeOptions { out: Some(out.path().into()), ..BakeOptions::default() });
     assert!(matches!(missing, Err(Error::NotBaked { have: 0, need: 6, .. })));
     let bake = bake(&first, out.path()).unwrap();
-    let room = Darkroom::new(&first, &bake).unwrap();
-    let picture = room.picture(0).unwrap();
+    let renderer = FilmRenderer::new(&first, &bake).unwrap();
+    let picture = renderer.picture(0).unwrap();
     let at = |x: usize, y: usize| picture.pixels[y * 64 + x];
     assert_eq!(at(32, 35), [1.0, 0.0, 0.0, 1.0], "red where the ink is");
     assert_eq!(at(5, 5), [0.0; 4], "nothing elsewhere");
-    let files = room.write(&out.path().join("a.####.png"), Some(7), &Context::SILENT).unwrap();
+    let files = renderer.write(&out.path().join("a.####.png"), Some(7), &Context::SILENT).unwrap();
     assert_eq!((files.len(), files[0].ends_with("a.0007.png")), (6, true));
     let png = image::open(&files[0]).unwrap().into_rgba8();
     assert_eq!((png.get_pixel(32, 35).0, png.get_pixel(5, 5).0[3]), ([255, 0, 0, 255], 0));
-    let files = room.write(&out.path().join("b.%03d.exr"), None, &Context::SILENT).unwrap();
+    let files = renderer.write(&out.path().join("b.%03d.exr"), None, &Context::SILENT).unwrap();
     let exr = image::open(&files[0]).unwrap().into_rgba32f();
     assert_eq!(exr.get_pixel(32, 35).0, [1.0, 0.0, 0.0, 1.0]);
-    let film_file = room.write(&out.path().join("c.webp"), None, &Context::SILENT).unwrap();
+    let film_file = renderer.write(&out.path().join("c.webp"), None, &Context::SILENT).unwrap();
     assert!(std::fs::read(&film_file[0]).unwrap().starts_with(b"RIFF"));
 
     // another look at the same bake: a ring, a smear, an image that the flow carries
@@ -341,8 +341,8 @@ fn pictures_are_made_later_and_again_without_simulating() {
         let baked =
             again.baked(&BakeOptions { out: Some(out.path().into()), ..BakeOptions::default() }).unwrap();
         let (early, late) = (
-            Darkroom::new(&again, &baked).unwrap().picture(2).unwrap(),
-            Darkroom::new(&again, &baked).unwrap().picture(5).unwrap(),
+            FilmRenderer::new(&again, &baked).unwrap().picture(2).unwrap(),
+            FilmRenderer::new(&again, &baked).unwrap().picture(5).unwrap(),
         );
         let change = early.pixels.iter().zip(&late.pixels).filter(|(a, b)| a != b).count();
         assert!(change > 10, "{pass}: the picture lives");
@@ -363,7 +363,7 @@ fn an_image_is_undistorted_when_it_was_painted() {
         let shot = film(painted);
         let baked =
             shot.baked(&BakeOptions { out: Some(out.path().into()), ..BakeOptions::default() }).unwrap();
-        Darkroom::new(&shot, &baked).unwrap().picture(frame).unwrap()
+        FilmRenderer::new(&shot, &baked).unwrap().picture(frame).unwrap()
     };
     let off = |a: &fluid::Picture, b: &fluid::Picture| {
         let pairs = a.pixels.iter().zip(&b.pixels);
@@ -393,7 +393,7 @@ fn a_volume_rises_and_is_seen() {
         ink.iter().enumerate().map(|(i, v)| (i / 20 % 24) as f32 * v).sum::<f32>() / total
     };
     assert!(height(2) > height(0) + 0.3, "{} {}", height(0), height(2));
-    let picture = Darkroom::new(&shot, &bake).unwrap().picture(0).unwrap();
+    let picture = FilmRenderer::new(&shot, &bake).unwrap().picture(0).unwrap();
     let bright = picture.pixels.iter().filter(|p| p[0] > 0.2).count();
     assert!(bright > 30 && bright < 1000, "{bright} bright pixels");
 }

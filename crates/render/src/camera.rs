@@ -45,7 +45,7 @@ pub enum View {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-pub enum Side {
+pub enum ViewSide {
     /// From the front, a little to the side and from above.
     #[default]
     ThreeQuarter,
@@ -59,14 +59,14 @@ pub enum Side {
     Top,
 }
 
-impl From<Side> for View {
-    fn from(side: Side) -> Self {
+impl From<ViewSide> for View {
+    fn from(side: ViewSide) -> Self {
         match side {
-            Side::ThreeQuarter => Self::ThreeQuarter,
-            Side::Front => Self::Front,
-            Side::Back => Self::Back,
-            Side::Side => Self::Side,
-            Side::Top => Self::Top,
+            ViewSide::ThreeQuarter => Self::ThreeQuarter,
+            ViewSide::Front => Self::Front,
+            ViewSide::Back => Self::Back,
+            ViewSide::Side => Self::Side,
+            ViewSide::Top => Self::Top,
         }
     }
 }

@@ -42,7 +42,7 @@ mod trace;
 mod vp8;
 mod vp8_tables;
 
-pub use camera::{Camera, Side, View};
+pub use camera::{Camera, View, ViewSide};
 pub use color::{ColorMap, Srgb};
 pub use error::{Error, Result};
 pub use film::Film;

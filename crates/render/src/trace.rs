@@ -60,11 +60,11 @@ struct Sample {
     base: Vec3,
     /// Coverage by a drawn edge.
     line: f32,
-    kind: Kind,
+    kind: HitKind,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum HitKind {
     Background,
     Ground,
     Surface,
@@ -211,7 +211,7 @@ impl<'a> Tracer<'a> {
         neighbours: impl Iterator<Item = (usize, &'s Sample, Arriving)>,
         own: Arriving,
     ) -> Arriving {
-        if sample.kind == Kind::Background {
+        if sample.kind == HitKind::Background {
             return own;
         }
         let distance = (sample.place - self.lens.eye).dot(self.lens.forward);
@@ -282,10 +282,10 @@ impl<'a> Tracer<'a> {
             normal = (normal - (away + 0.02) * direction).normalize_or(flat);
         }
         let (base, kind) = match facet.paint {
-            Paint::Plain(color) => (color, Kind::Surface),
+            Paint::Plain(color) => (color, HitKind::Surface),
             Paint::Scalar(places) => {
                 let place = wa * places[0] + wb * places[1] + wc * places[2];
-                (self.map.linear(place), Kind::Data)
+                (self.map.linear(place), HitKind::Data)
             }
             Paint::Surface(surface) => {
                 let footprint =
@@ -293,7 +293,7 @@ impl<'a> Tracer<'a> {
                 let surface = &self.surfaces[surface as usize];
                 let (color, _) = surface.color(self.look, self.textures, blend_uv(facet, hit), footprint);
                 let tint = if back { Vec3::from(self.look.back_tint) } else { Vec3::ONE };
-                (color * tint, Kind::Surface)
+                (color * tint, HitKind::Surface)
             }
         };
         let line = self.line(facet, x, y);
@@ -313,7 +313,7 @@ impl<'a> Tracer<'a> {
     }
 
     fn cast_from_ground(&self, place: Vec3, x: usize, y: usize) -> (Sample, Arriving) {
-        let sample = Sample { place, normal: Vec3::Y, base: Vec3::ONE, line: 0.0, kind: Kind::Ground };
+        let sample = Sample { place, normal: Vec3::Y, base: Vec3::ONE, line: 0.0, kind: HitKind::Ground };
         if self.fade(place) <= 0.0 {
             return (Sample::BACKGROUND, Vec3::ZERO);
         }
@@ -355,8 +355,8 @@ impl<'a> Tracer<'a> {
         let direct = key * facing * arriving.x;
         let ambient = sky * arriving.y + bounce * arriving.z;
         match sample.kind {
-            Kind::Background => background,
-            Kind::Ground => {
+            HitKind::Background => background,
+            HitKind::Ground => {
                 // the shadow's colour is the paper's own, a little deeper: grey would look like dirt
                 let light = |color: Vec3| color.element_sum() / 3.0;
                 let (key, sky) = (light(key) * facing, light(sky));
@@ -364,7 +364,7 @@ impl<'a> Tracer<'a> {
                 let dark = 0.85 * self.fade(sample.place) * (1.0 - lit);
                 background * (1.0 - dark * Vec3::new(0.97, 1.0, 1.03))
             }
-            Kind::Surface => {
+            HitKind::Surface => {
                 // light that others hide from us comes back from them instead, in about our own colour
                 let hidden = (1.0 - arriving.y - arriving.z).max(0.0);
                 let thrown = Vec3::splat(sample.base.element_sum() / 3.0).lerp(sample.base, 0.6);
@@ -375,7 +375,7 @@ impl<'a> Tracer<'a> {
                 let color = tone(sample.base * (direct + ambient + from_neighbours) + gloss);
                 drawn_over(color, sample.line)
             }
-            Kind::Data => {
+            HitKind::Data => {
                 let open = (key + sky).element_sum();
                 let lit = ((direct + ambient).element_sum() / open).clamp(0.0, 1.0);
                 drawn_over(sample.base * (0.35 + 0.65 * lit.sqrt()), sample.line)
@@ -453,7 +453,7 @@ impl Lens {
 
 impl Sample {
     const BACKGROUND: Self =
-        Self { place: Vec3::ZERO, normal: Vec3::Y, base: Vec3::ZERO, line: 0.0, kind: Kind::Background };
+        Self { place: Vec3::ZERO, normal: Vec3::Y, base: Vec3::ZERO, line: 0.0, kind: HitKind::Background };
 }
 
 /// A thin dark line over a colour.

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use clip::Clip;
 
-use crate::key::{Key, canonical};
-use crate::layer::{Failure, Figures, Target};
-use crate::mistake::Mistakes;
+use crate::diagnostic::Diagnostics;
+use crate::key::{BakeKey, canonical};
+use crate::layer::{Figures, LayerError, Target};
 use crate::progress::Context;
 use crate::shot::{LayerEntry, Shot};
 use crate::{Error, FrameRange, input};
@@ -43,7 +43,7 @@ pub struct Bake {
     /// The folder of outputs, report and bake.
     pub out: PathBuf,
     /// The key of the input.
-    pub input_key: Key,
+    pub input_key: BakeKey,
     /// Output files that were written, by whoever wrote them.
     pub files: Vec<PathBuf>,
     /// The report, if one was written.
@@ -60,7 +60,7 @@ pub struct LayerBake {
     /// Which of the clip's meshes it worked on.
     pub mesh: usize,
     /// What its frames are stored under.
-    pub key: Key,
+    pub key: BakeKey,
     /// Where they are stored.
     pub folder: PathBuf,
     /// Frames that this bake made.
@@ -152,7 +152,7 @@ impl Shot {
         context: &Context<'_>,
         simulate: bool,
     ) -> Result<Bake, Error> {
-        let input = self.open_checked().map_err(Mistakes)?;
+        let input = self.open_checked().map_err(Diagnostics)?;
         let input_key = self.input_key(&input)?;
         let out = self.out(options);
         let bakes = bakes_folder(&out);
@@ -204,12 +204,13 @@ impl Shot {
     }
 
     /// The active layers with their meshes, keys and folders.
-    fn plan(&self, clip: &Clip, input_key: Key) -> Result<Vec<Planned<'_>>, Error> {
+    fn plan(&self, clip: &Clip, input_key: BakeKey) -> Result<Vec<Planned<'_>>, Error> {
         let mut below = input_key;
         let mut clip = clip.clone();
         let mut plan = Vec::new();
         for entry in self.layers.iter().filter(|entry| entry.is_active()) {
-            let target = entry.target(&clip, &self.folder).map_err(|_| Mistakes(self.check_with(&clip)))?;
+            let target =
+                entry.target(&clip, &self.folder).map_err(|_| Diagnostics(self.check_with(&clip)))?;
             let mesh = target.mesh;
             clip = entry.carried(&target).map_err(prepare_error(entry))?;
             let key = layer_key(entry, mesh, below, &self.folder)?;
@@ -217,7 +218,7 @@ impl Shot {
             // the strength is no part of the layer's own key: its result is stored whole and mixed when it is read
             below = match entry.strength {
                 1.0 => key,
-                strength => Key::of(&[key.bytes(), &strength.to_le_bytes()]),
+                strength => BakeKey::of(&[key.bytes(), &strength.to_le_bytes()]),
             };
             plan.push(Planned { entry, mesh, key, folder });
         }
@@ -228,27 +229,27 @@ impl Shot {
 struct Planned<'a> {
     entry: &'a LayerEntry,
     mesh: usize,
-    key: Key,
+    key: BakeKey,
     folder: String,
 }
 
 /// The error of a layer that cannot begin.
-pub(crate) fn prepare_error(entry: &LayerEntry) -> impl FnOnce(Failure) -> Error + use<> {
+pub(crate) fn prepare_error(entry: &LayerEntry) -> impl FnOnce(LayerError) -> Error + use<> {
     let layer = entry.name.clone();
     move |failure| Error::Prepare { layer, help: failure.remedy().map(str::to_owned), failure }
 }
 
-fn layer_key(entry: &LayerEntry, mesh: usize, below: Key, folder: &Path) -> Result<Key, Error> {
+fn layer_key(entry: &LayerEntry, mesh: usize, below: BakeKey, folder: &Path) -> Result<BakeKey, Error> {
     let (version, settings) = (entry.version.to_le_bytes(), canonical(&entry.settings));
     let mesh = (mesh as u64).to_le_bytes();
-    let mut files: Vec<Key> = Vec::new();
+    let mut files: Vec<BakeKey> = Vec::new();
     for file in entry.layer.files() {
         let path = folder.join(file);
         match clip::Numbered::parse(&path) {
-            None => files.push(Key::of_file(&path)?),
+            None => files.push(BakeKey::of_file(&path)?),
             Some(pattern) => {
                 for number in pattern.numbers()? {
-                    files.push(Key::of_file(&pattern.file(number))?);
+                    files.push(BakeKey::of_file(&pattern.file(number))?);
                 }
             }
         }
@@ -261,8 +262,8 @@ fn layer_key(entry: &LayerEntry, mesh: usize, below: Key, folder: &Path) -> Resu
         &mesh,
         below.bytes(),
     ];
-    parts.extend(files.iter().map(Key::bytes));
-    Ok(Key::of(&parts))
+    parts.extend(files.iter().map(BakeKey::bytes));
+    Ok(BakeKey::of(&parts))
 }
 
 /// How many frames each layer must bake so that the highest has `wanted`: those below layers that look ahead need more.

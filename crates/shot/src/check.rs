@@ -4,17 +4,17 @@ use std::path::Path;
 
 use clip::{Clip, Format};
 
-use crate::layer::{Failure, Remark, Target};
-use crate::mistake::{Mistake, Mistakes};
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::layer::{LayerError, Target};
 use crate::shot::{LayerEntry, Shot};
 use crate::{Error, Reader, suggest};
 
 /// Everything that is wrong with a shot file: its syntax, its keys and values, and what does not fit its input.
 /// Empty when it can be baked.
-pub fn check(path: impl AsRef<Path>, reader: &Reader) -> Result<Vec<Mistake>, Error> {
+pub fn check(path: impl AsRef<Path>, reader: &Reader) -> Result<Vec<Diagnostic>, Error> {
     match reader.read(path) {
         Ok(shot) => Ok(shot.check()),
-        Err(Error::Mistakes(Mistakes(mistakes))) => Ok(mistakes),
+        Err(Error::Invalid(Diagnostics(diagnostics))) => Ok(diagnostics),
         Err(other) => Err(other),
     }
 }
@@ -29,39 +29,39 @@ pub struct Parts {
 
 impl Shot {
     /// Everything about this shot that does not fit its input. Opens the input.
-    pub fn check(&self) -> Vec<Mistake> {
+    pub fn check(&self) -> Vec<Diagnostic> {
         match self.open_checked() {
             Ok(_) => Vec::new(),
-            Err(mistakes) => mistakes,
+            Err(diagnostics) => diagnostics,
         }
     }
 
     /// The input, if the shot fits it and its outputs can be written.
-    pub(crate) fn open_checked(&self) -> Result<Clip, Vec<Mistake>> {
-        let mut mistakes = self.check_input_names();
+    pub(crate) fn open_checked(&self) -> Result<Clip, Vec<Diagnostic>> {
+        let mut diagnostics = self.check_input_names();
         let mut opened = None;
-        if mistakes.is_empty() {
+        if diagnostics.is_empty() {
             match self.open_input() {
                 Ok(clip) => {
-                    mistakes.extend(self.check_with(&clip));
+                    diagnostics.extend(self.check_with(&clip));
                     opened = Some(clip);
                 }
-                Err(Error::Mistakes(Mistakes(more))) => mistakes.extend(more),
+                Err(Error::Invalid(Diagnostics(more))) => diagnostics.extend(more),
                 Err(error @ Error::NoSuchFrames { .. }) => {
-                    mistakes.push(self.mistake("input.frames", error.to_string()));
+                    diagnostics.push(self.diagnostic("input.frames", error.to_string()));
                 }
-                Err(error) => mistakes.push(self.mistake("input.file", error.to_string())),
+                Err(error) => diagnostics.push(self.diagnostic("input.file", error.to_string())),
             }
         }
-        mistakes.extend(self.check_outputs());
-        mistakes.extend(self.check_film());
-        opened.filter(|_| mistakes.is_empty()).ok_or(mistakes)
+        diagnostics.extend(self.check_outputs());
+        diagnostics.extend(self.check_film());
+        opened.filter(|_| diagnostics.is_empty()).ok_or(diagnostics)
     }
 
     /// What its layers treat as one, to be painted: the animation on the mesh of the first layer that has such parts (the test
     /// functions of `tracks`), and what tells them apart. Nothing is baked.
     pub fn parts(&self) -> Result<Option<Parts>, Error> {
-        let mut clip = self.open_checked().map_err(|mistakes| Error::Mistakes(Mistakes(mistakes)))?;
+        let mut clip = self.open_checked().map_err(|diagnostics| Error::Invalid(Diagnostics(diagnostics)))?;
         for entry in self.layers.iter().filter(|entry| entry.is_active()) {
             let Ok(target) = entry.target(&clip, &self.folder) else { continue };
             let parts = entry.layer.parts(&target).map_err(crate::bake::prepare_error(entry))?;
@@ -76,50 +76,49 @@ impl Shot {
     }
 
     /// The same for an input that is open already.
-    pub(crate) fn check_with(&self, clip: &Clip) -> Vec<Mistake> {
-        let mut mistakes = Vec::new();
+    pub(crate) fn check_with(&self, clip: &Clip) -> Vec<Diagnostic> {
+        let mut diagnostics = Vec::new();
         let mut clip = clip.clone();
         for (index, entry) in self.layers.iter().enumerate().filter(|(_, entry)| entry.enabled) {
             let place = format!("layer[{index}]");
             match entry.target(&clip, &self.folder) {
                 Ok(target) => {
-                    let remarks = entry.layer.check(&target);
+                    let found = entry.layer.check(&target);
                     // what is wrong is known by now; layers above are judged by the mesh they would get
-                    if remarks.is_empty() && entry.is_active() {
+                    if found.is_empty() && entry.is_active() {
                         match entry.carried(&target) {
                             Ok(carried) => clip = carried,
                             Err(failure) => {
-                                let mistake = self.mistake(&place, failure.to_string());
-                                mistakes.push(match failure.remedy() {
-                                    Some(help) => mistake.with_help(help.to_owned()),
-                                    None => mistake,
-                                });
+                                let help = failure.remedy().map(str::to_owned);
+                                diagnostics
+                                    .push(self.diagnostic(&place, failure.to_string()).maybe_help(help));
                             }
                         }
                     }
-                    mistakes.extend(remarks.into_iter().map(|remark| self.remarked(&place, remark)));
+                    diagnostics.extend(found.into_iter().map(|diagnostic| self.placed(&place, diagnostic)));
                 }
-                Err(NoTarget::NoMeshes) => {
-                    mistakes.push(self.mistake(&place, "the input has no mesh for this layer to work on"));
+                Err(TargetError::NoMeshes) => {
+                    diagnostics
+                        .push(self.diagnostic(&place, "the input has no mesh for this layer to work on"));
                 }
-                Err(NoTarget::Unknown(name)) => {
+                Err(TargetError::Unknown(name)) => {
                     let known = clip.meshes.iter().map(|mesh| mesh.name.as_str());
-                    let mistake =
-                        self.mistake(&format!("{place}.mesh"), format!("there is no mesh `{name}`"));
-                    mistakes.push(mistake.with_help(suggest(&name, known)));
+                    let diagnostic =
+                        self.diagnostic(&format!("{place}.mesh"), format!("there is no mesh `{name}`"));
+                    diagnostics.push(diagnostic.with_help(suggest(&name, known)));
                 }
             }
         }
-        mistakes
+        diagnostics
     }
 
     /// The files and names under `[input]`.
-    fn check_input_names(&self) -> Vec<Mistake> {
-        let mut mistakes = Vec::new();
+    fn check_input_names(&self) -> Vec<Diagnostic> {
+        let mut diagnostics = Vec::new();
         if let Some(name) = &self.input.sample
             && !self.registry.has_sample(name)
         {
-            mistakes.push(self.unknown_sample(name));
+            diagnostics.push(self.unknown_sample(name));
         }
         let paths = [
             ("input.file", &self.input.file),
@@ -130,44 +129,41 @@ impl Shot {
             let full = self.folder.join(path);
             let pattern = path.to_string_lossy().contains(['#', '%']);
             if !pattern && !full.is_file() {
-                let mistake = self.mistake(place, format!("there is no file {}", full.display()));
-                mistakes.push(match alike(&full) {
-                    Some(name) => mistake.with_help(format!("did you mean `{name}`?")),
-                    None => mistake.with_help("paths are relative to the shot file"),
+                let diagnostic = self.diagnostic(place, format!("there is no file {}", full.display()));
+                diagnostics.push(match alike(&full) {
+                    Some(name) => diagnostic.with_help(format!("did you mean `{name}`?")),
+                    None => diagnostic.with_help("paths are relative to the shot file"),
                 });
             }
         }
-        if let (Some(file), Some(wanted), true) = (&self.input.file, &self.input.clip, mistakes.is_empty())
+        if let (Some(file), Some(wanted), true) = (&self.input.file, &self.input.clip, diagnostics.is_empty())
             && let Ok(description) = clip::describe(self.folder.join(file))
             && !description.animations.iter().any(|animation| animation.name == *wanted)
         {
             let known = description.animations.iter().map(|animation| animation.name.as_str());
-            let mistake = self.mistake("input.clip", format!("the file has no animation `{wanted}`"));
-            mistakes.push(mistake.with_help(suggest(wanted, known)));
+            let diagnostic = self.diagnostic("input.clip", format!("the file has no animation `{wanted}`"));
+            diagnostics.push(diagnostic.with_help(suggest(wanted, known)));
         }
-        mistakes
+        diagnostics
     }
 
-    /// A remark about a table, at its line.
-    fn remarked(&self, table: &str, remark: Remark) -> Mistake {
-        let mistake = self.mistake(&format!("{table}.{}", remark.path), remark.message);
-        match remark.help {
-            Some(help) => mistake.with_help(help),
-            None => mistake,
-        }
+    /// What was found in a table, at its line of the file.
+    fn placed(&self, table: &str, diagnostic: Diagnostic) -> Diagnostic {
+        let span = self.document.nearest(&format!("{table}.{}", diagnostic.path())).span.clone();
+        diagnostic.placed(&self.document.source, span)
     }
 
     /// The passes of the film against the fields that the layers make.
-    fn check_film(&self) -> Vec<Mistake> {
+    fn check_film(&self) -> Vec<Diagnostic> {
         let active = self.layers.iter().filter(|entry| entry.is_active());
         let fields: Vec<String> = active.flat_map(|entry| entry.layer.fields()).collect();
         let Some(film) = self.registry.film() else { return Vec::new() };
-        let remarks = (film.check)(&self.output.film, &fields, &self.folder);
-        remarks.into_iter().map(|remark| self.remarked("output.film", remark)).collect()
+        let found = (film.check)(&self.output.film, &fields, &self.folder);
+        found.into_iter().map(|diagnostic| self.placed("output.film", diagnostic)).collect()
     }
 
-    fn check_outputs(&self) -> Vec<Mistake> {
-        let mut mistakes = Vec::new();
+    fn check_outputs(&self) -> Vec<Diagnostic> {
+        let mut diagnostics = Vec::new();
         for (index, file) in self.output.files.iter().flatten().enumerate() {
             let film = self.registry.film();
             let is_clip = Format::from_extension(file).is_some_and(Format::is_written);
@@ -177,38 +173,38 @@ impl Shot {
                 let endings: Vec<&str> =
                     endings.chain(film.into_iter().flat_map(|film| film.endings).copied()).collect();
                 let ending = file.extension().map(|e| e.to_string_lossy().into_owned()).unwrap_or_default();
-                let mistake = self.mistake(
+                let diagnostic = self.diagnostic(
                     &format!("output.files[{index}]"),
                     format!("files ending in `.{ending}` cannot be written"),
                 );
-                mistakes.push(mistake.with_help(suggest(&ending, endings)));
+                diagnostics.push(diagnostic.with_help(suggest(&ending, endings)));
             }
         }
-        mistakes
+        diagnostics
     }
 }
 
 /// Why a layer has nothing to work on.
-pub(crate) enum NoTarget {
+pub(crate) enum TargetError {
     NoMeshes,
     Unknown(String),
 }
 
 impl LayerEntry {
     /// The mesh of the clip that the layer works on.
-    pub(crate) fn target(&self, clip: &Clip, folder: &Path) -> Result<Target, NoTarget> {
+    pub(crate) fn target(&self, clip: &Clip, folder: &Path) -> Result<Target, TargetError> {
         let mesh = match &self.mesh {
-            Some(name) => clip.mesh_index(name).ok_or_else(|| NoTarget::Unknown(name.clone()))?,
+            Some(name) => clip.mesh_index(name).ok_or_else(|| TargetError::Unknown(name.clone()))?,
             None => clip.meshes.iter().position(|mesh| self.layer.suits(mesh)).unwrap_or(0),
         };
         if clip.meshes.is_empty() && self.layer.needs_mesh() {
-            return Err(NoTarget::NoMeshes);
+            return Err(TargetError::NoMeshes);
         }
         Ok(Target { clip: clip.clone(), mesh, folder: folder.to_owned() })
     }
 
     /// The clip that the layer's result is compared and mixed with: its input, on the mesh that it gives back.
-    pub(crate) fn carried(&self, target: &Target) -> Result<Clip, Failure> {
+    pub(crate) fn carried(&self, target: &Target) -> Result<Clip, LayerError> {
         Ok(match self.layer.reshape(target)? {
             Some(reshape) => reshape.carried(&target.clip, target.mesh),
             None => target.clip.clone(),
@@ -227,5 +223,5 @@ fn alike(path: &Path) -> Option<String> {
         .collect();
     names.sort();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    crate::mistake::nearest(&path.file_name()?.to_string_lossy(), &names).map(str::to_owned)
+    crate::diagnostic::nearest(&path.file_name()?.to_string_lossy(), &names).map(str::to_owned)
 }

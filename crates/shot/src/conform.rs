@@ -9,28 +9,21 @@ use std::ops::Range;
 
 use serde_json::Value as Json;
 
-use crate::document::{Node, Value};
-use crate::mistake::{list, nearest, suggest};
+use crate::diagnostic::{Diagnostic, SourceText, list, nearest, suggest};
+use crate::document::{Document, Node, Value};
 
-/// A departure from the schema.
-#[derive(Clone, Debug)]
-pub(crate) struct Finding {
-    pub(crate) span: Range<usize>,
-    pub(crate) message: String,
-    pub(crate) label: String,
-    pub(crate) help: Option<String>,
-}
-
-/// Everything about `node` that `schema` does not allow; `root` holds the definitions that references point to.
-pub(crate) fn conform(node: &Node, schema: &Json, root: &Json) -> Vec<Finding> {
-    let mut conform = Conform { root, findings: Vec::new() };
-    conform.node(node, "", schema);
-    conform.findings
+/// Everything in a document that a schema does not allow.
+pub(crate) fn conform(document: &Document, schema: &Json) -> Vec<Diagnostic> {
+    let mut conform = Conform { source: &document.source, root: schema, diagnostics: Vec::new() };
+    conform.node(&document.root, "", schema);
+    conform.diagnostics
 }
 
 struct Conform<'a> {
+    source: &'a SourceText,
+    /// Holds the definitions that references point to.
     root: &'a Json,
-    findings: Vec<Finding>,
+    diagnostics: Vec<Diagnostic>,
 }
 
 impl<'a> Conform<'a> {
@@ -81,7 +74,7 @@ impl<'a> Conform<'a> {
         }
         let required = schema["required"].as_array().into_iter().flatten().filter_map(Json::as_str);
         for key in required.filter(|key| node.child(key).is_none()) {
-            // a misspelt key already has its own finding
+            // a misspelt key already has its own diagnostic
             let keys: Vec<&str> = node.entries().iter().map(|entry| entry.key.as_str()).collect();
             let misspelt = nearest(key, &keys).is_some_and(|key| !properties.contains_key(key));
             if !misspelt {
@@ -147,24 +140,25 @@ impl<'a> Conform<'a> {
         {
             return self.tagged(node, path, tag, &branches);
         }
-        let mut attempts: Vec<(usize, Vec<Finding>)> = Vec::new();
+        let mut attempts: Vec<(usize, Vec<Diagnostic>)> = Vec::new();
         let fitting: Vec<&Json> =
             branches.iter().copied().filter(|branch| allows_type(branch, node)).collect();
         for branch in &fitting {
-            let mut attempt = Conform { root: self.root, findings: Vec::new() };
+            let mut attempt = Conform { source: self.source, root: self.root, diagnostics: Vec::new() };
             attempt.node(node, path, branch);
-            if attempt.findings.is_empty() {
+            if attempt.diagnostics.is_empty() {
                 return;
             }
             let known = node.entries().iter().filter(|entry| branch["properties"][&entry.key].is_object());
-            attempts.push((known.count(), attempt.findings));
+            attempts.push((known.count(), attempt.diagnostics));
         }
         let allowed: Vec<&str> = branches.iter().filter_map(|branch| words(branch)).flatten().collect();
         if !allowed.is_empty() && matches!(node.value, Value::String(_)) {
             return self.word(node, path, &allowed);
         }
         // the branch that knows most of the keys, and of those the one with the fewest complaints
-        let best = attempts.into_iter().max_by_key(|(known, findings)| (*known, usize::MAX - findings.len()));
+        let best =
+            attempts.into_iter().max_by_key(|(known, diagnostics)| (*known, usize::MAX - diagnostics.len()));
         match best {
             None => {
                 let names: Vec<String> = branches.iter().flat_map(|branch| type_names(branch)).collect();
@@ -179,7 +173,7 @@ impl<'a> Conform<'a> {
                 let entry = &node.entries()[0];
                 self.unknown_key(&entry.key, &entry.key_span, path, keys);
             }
-            Some((_, findings)) => self.findings.extend(findings),
+            Some((_, diagnostics)) => self.diagnostics.extend(diagnostics),
         }
     }
 
@@ -255,7 +249,8 @@ impl<'a> Conform<'a> {
     }
 
     fn find(&mut self, span: &Range<usize>, message: String, label: &str, help: Option<String>) {
-        self.findings.push(Finding { span: span.clone(), message, label: label.to_owned(), help });
+        let diagnostic = Diagnostic::at(self.source, span.clone(), message);
+        self.diagnostics.push(diagnostic.labelled(label).maybe_help(help));
     }
 
     /// Follows references; a reference that leads nowhere or around in circles allows everything.

@@ -10,13 +10,13 @@ use std::sync::Arc;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::mistake::{Mistake, Source};
+use crate::diagnostic::{Diagnostic, SourceText};
 
 /// A parsed TOML text.
 #[derive(Clone, Debug)]
 pub(crate) struct Document {
     /// The text and what it is called.
-    pub(crate) source: Source,
+    pub(crate) source: SourceText,
     /// The whole file as a table.
     pub(crate) root: Node,
 }
@@ -52,13 +52,13 @@ pub(crate) struct Entry {
 
 impl Document {
     /// Parses a text; all syntax errors at once.
-    pub(crate) fn parse(name: &str, text: &str) -> Result<Self, Vec<Mistake>> {
-        let source = Source { name: name.to_owned(), text: Arc::from(text) };
+    pub(crate) fn parse(name: &str, text: &str) -> Result<Self, Vec<Diagnostic>> {
+        let source = SourceText { name: name.to_owned(), text: Arc::from(text) };
         let (table, errors) = DeTable::parse_recoverable(text);
-        let mut mistakes: Vec<Mistake> = errors
+        let mut diagnostics: Vec<Diagnostic> = errors
             .iter()
             .map(|error| {
-                Mistake::new(
+                Diagnostic::at(
                     &source,
                     error.span().unwrap_or(0..0),
                     format!("not valid TOML: {}", error.message()),
@@ -67,9 +67,9 @@ impl Document {
             })
             .collect();
         let span = table.span();
-        let root = Node { span, value: table_value(&source, table.into_inner(), &mut mistakes) };
-        mistakes.sort_by_key(|mistake| (mistake.line(), mistake.column()));
-        if mistakes.is_empty() { Ok(Self { source, root }) } else { Err(mistakes) }
+        let root = Node { span, value: table_value(&source, table.into_inner(), &mut diagnostics) };
+        diagnostics.sort_by_key(|diagnostic| (diagnostic.line(), diagnostic.column()));
+        if diagnostics.is_empty() { Ok(Self { source, root }) } else { Err(diagnostics) }
     }
 
     /// The value at a path such as `layer[1].follow.group`, or the nearest thing above it that exists.
@@ -140,13 +140,13 @@ impl Node {
     }
 }
 
-fn table_value(source: &Source, table: DeTable<'_>, mistakes: &mut Vec<Mistake>) -> Value {
+fn table_value(source: &SourceText, table: DeTable<'_>, diagnostics: &mut Vec<Diagnostic>) -> Value {
     let mut entries: Vec<Entry> = table
         .into_iter()
         .map(|(key, value)| Entry {
             key_span: key.span(),
             key: key.into_inner().into_owned(),
-            node: node(source, value, mistakes),
+            node: node(source, value, diagnostics),
         })
         .collect();
     // in the order of the text, so that mistakes come in the order of the lines
@@ -154,14 +154,14 @@ fn table_value(source: &Source, table: DeTable<'_>, mistakes: &mut Vec<Mistake>)
     Value::Table(entries)
 }
 
-fn node(source: &Source, value: Spanned<DeValue<'_>>, mistakes: &mut Vec<Mistake>) -> Node {
+fn node(source: &SourceText, value: Spanned<DeValue<'_>>, diagnostics: &mut Vec<Diagnostic>) -> Node {
     let span = value.span();
     let value = match value.into_inner() {
         DeValue::String(text) => Value::String(text.into_owned()),
         DeValue::Integer(number) => match i64::from_str_radix(number.as_str(), number.radix()) {
             Ok(number) => Value::Integer(number),
             Err(_) => {
-                mistakes.push(Mistake::new(
+                diagnostics.push(Diagnostic::at(
                     source,
                     span.clone(),
                     format!("the number {number} is too large"),
@@ -174,9 +174,9 @@ fn node(source: &Source, value: Spanned<DeValue<'_>>, mistakes: &mut Vec<Mistake
         DeValue::Boolean(truth) => Value::Boolean(truth),
         DeValue::Datetime(time) => Value::Datetime(time.to_string()),
         DeValue::Array(items) => {
-            Value::Array(items.into_iter().map(|item| node(source, item, mistakes)).collect())
+            Value::Array(items.into_iter().map(|item| node(source, item, diagnostics)).collect())
         }
-        DeValue::Table(table) => table_value(source, table, mistakes),
+        DeValue::Table(table) => table_value(source, table, diagnostics),
     };
     Node { span, value }
 }
@@ -199,9 +199,10 @@ mod tests {
 
     #[test]
     fn every_syntax_error_is_found() {
-        let mistakes = Document::parse("t.toml", "a = \nb = [1, 2\nc = 99999999999999999999\n").unwrap_err();
-        assert!(mistakes.len() >= 2, "{mistakes:?}");
-        let lines: Vec<usize> = mistakes.iter().map(Mistake::line).collect();
-        assert!(lines.is_sorted() && lines[0] <= 2, "{mistakes:#?}");
+        let diagnostics =
+            Document::parse("t.toml", "a = \nb = [1, 2\nc = 99999999999999999999\n").unwrap_err();
+        assert!(diagnostics.len() >= 2, "{diagnostics:?}");
+        let lines: Vec<usize> = diagnostics.iter().map(Diagnostic::line).collect();
+        assert!(lines.is_sorted() && lines[0] <= 2, "{diagnostics:#?}");
     }
 }

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::layer::Failure;
-use crate::mistake::Mistakes;
+use crate::diagnostic::Diagnostics;
+use crate::layer::LayerError;
 
 /// Anything that goes wrong with reading, checking or baking a shot.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
@@ -11,7 +11,7 @@ pub enum Error {
     /// The shot file says something that cannot be.
     #[error(transparent)]
     #[diagnostic(transparent)]
-    Mistakes(#[from] Mistakes),
+    Invalid(#[from] Diagnostics),
     /// A value given with `--set` does not fit the shot.
     #[error("--set {setting}: {problem}")]
     Override {
@@ -60,7 +60,7 @@ pub enum Error {
         layer: String,
         /// Why.
         #[source]
-        failure: Failure,
+        failure: LayerError,
         /// The dial to turn.
         #[help]
         help: Option<String>,
@@ -74,7 +74,7 @@ pub enum Error {
         frame: usize,
         /// Why.
         #[source]
-        failure: Failure,
+        failure: LayerError,
         /// The dial to turn.
         #[help]
         help: Option<String>,

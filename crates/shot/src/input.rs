@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use clip::{Clip, Frame, Frames, ReadOptions};
 
-use crate::key::{Key, canonical};
+use crate::key::{BakeKey, canonical};
 use crate::shot::{Input, Shot};
 use crate::{Error, FrameRange};
 
@@ -16,7 +16,7 @@ impl Shot {
             (Some(file), _) => clip::read(self.folder.join(file), &self.read_options())?,
             (None, Some(name)) => match self.registry.sample(name) {
                 Some(clip) => clip,
-                None => return Err(crate::mistake::Mistakes(vec![self.unknown_sample(name)]).into()),
+                None => return Err(crate::diagnostic::Diagnostics(vec![self.unknown_sample(name)]).into()),
             },
             (None, None) if self.input.duration.is_some() => {
                 let rate = self.input.frame_rate.unwrap_or(clip::DEFAULT_FRAME_RATE_HZ);
@@ -25,8 +25,8 @@ impl Shot {
             }
             (None, None) => {
                 let words = "the input needs a `file`, a `sample` or a `duration`";
-                let mistake = self.mistake("input", words);
-                return Err(crate::mistake::Mistakes(vec![mistake]).into());
+                let diagnostic = self.diagnostic("input", words);
+                return Err(crate::diagnostic::Diagnostics(vec![diagnostic]).into());
             }
         };
         match self.input.frames {
@@ -35,8 +35,8 @@ impl Shot {
         }
     }
 
-    pub(crate) fn unknown_sample(&self, name: &str) -> crate::Mistake {
-        self.mistake("input.sample", format!("there is no sample `{name}`"))
+    pub(crate) fn unknown_sample(&self, name: &str) -> crate::Diagnostic {
+        self.diagnostic("input.sample", format!("there is no sample `{name}`"))
             .with_help(crate::suggest(name, self.registry.sample_names()))
     }
 
@@ -53,12 +53,12 @@ impl Shot {
 
     /// Equal keys promise equal input frames: what the shot says about the input, and every byte it is read from. The
     /// version of this program is in it too, because readers get better.
-    pub(crate) fn input_key(&self, clip: &Clip) -> Result<Key, Error> {
+    pub(crate) fn input_key(&self, clip: &Clip) -> Result<BakeKey, Error> {
         input_key(&self.input, &self.folder, clip)
     }
 }
 
-fn input_key(input: &Input, folder: &Path, clip: &Clip) -> Result<Key, Error> {
+fn input_key(input: &Input, folder: &Path, clip: &Clip) -> Result<BakeKey, Error> {
     let settings = canonical(&serde_json::to_value(input).unwrap_or_default());
     let mut parts: Vec<Vec<u8>> = vec![
         b"followthrough input".to_vec(),
@@ -71,17 +71,17 @@ fn input_key(input: &Input, folder: &Path, clip: &Clip) -> Result<Key, Error> {
             let mut files = files_of(&folder.join(file));
             files.extend(input.mesh.iter().chain(&input.cache).map(|path| folder.join(path)));
             for path in files {
-                parts.push(Key::of_file(&path)?.bytes().to_vec());
+                parts.push(BakeKey::of_file(&path)?.bytes().to_vec());
             }
         }
         // a sample is code: what it makes is the only thing that tells whether it changed
         None => parts.push(content_key(clip)?.bytes().to_vec()),
     }
-    Ok(Key::of(&parts.iter().map(Vec::as_slice).collect::<Vec<_>>()))
+    Ok(BakeKey::of(&parts.iter().map(Vec::as_slice).collect::<Vec<_>>()))
 }
 
 /// The hash of everything that a layer can see of a clip.
-fn content_key(clip: &Clip) -> Result<Key, Error> {
+fn content_key(clip: &Clip) -> Result<BakeKey, Error> {
     let mut hasher = blake3::Hasher::new();
     let mut add = |bytes: &[u8]| {
         hasher.update(&(bytes.len() as u64).to_le_bytes());
@@ -107,7 +107,7 @@ fn content_key(clip: &Clip) -> Result<Key, Error> {
         frame.points.iter().for_each(|points| add(bytemuck::cast_slice(points)));
         add(format!("{:?}", frame.pose).as_bytes());
     }
-    Ok(Key::of(&[hasher.finalize().as_bytes()]))
+    Ok(BakeKey::of(&[hasher.finalize().as_bytes()]))
 }
 
 /// The files that a path stands for: itself, the buffers beside a .gltf, the members of a numbered sequence, the

@@ -7,9 +7,9 @@ use crate::Error;
 
 /// A hash of everything that decides a layer's frames.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Key(blake3::Hash);
+pub struct BakeKey(blake3::Hash);
 
-impl Key {
+impl BakeKey {
     /// The key of these parts; each is framed by its length, so that no two lists of parts run together.
     pub(crate) fn of(parts: &[&[u8]]) -> Self {
         let mut hasher = blake3::Hasher::new();
@@ -38,15 +38,15 @@ impl Key {
     }
 }
 
-impl fmt::Display for Key {
+impl fmt::Display for BakeKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0.to_hex())
     }
 }
 
-impl fmt::Debug for Key {
+impl fmt::Debug for BakeKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Key({})", self.short())
+        write!(f, "BakeKey({})", self.short())
     }
 }
 
@@ -74,8 +74,8 @@ mod tests {
 
     #[test]
     fn parts_do_not_run_together() {
-        assert_ne!(Key::of(&[b"ab", b"c"]), Key::of(&[b"a", b"bc"]));
-        assert_eq!(Key::of(&[b"ab"]), Key::of(&[b"ab"]));
+        assert_ne!(BakeKey::of(&[b"ab", b"c"]), BakeKey::of(&[b"a", b"bc"]));
+        assert_eq!(BakeKey::of(&[b"ab"]), BakeKey::of(&[b"ab"]));
     }
 
     #[test]

@@ -12,13 +12,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::Reshape;
+use crate::{Diagnostic, Reshape};
 
 /// A layer's settings, complete: every dial is in it, its seed included, so that equal values on equal inputs give
 /// equal bytes.
 pub trait Layer: Send + Sync {
     /// What the shot file says wrong about this input: groups, joints and the like that do not exist.
-    fn check(&self, _input: &Target) -> Vec<Remark> {
+    fn check(&self, _input: &Target) -> Vec<Diagnostic> {
         Vec::new()
     }
 
@@ -43,13 +43,13 @@ pub trait Layer: Send + Sync {
     }
 
     /// Another mesh in the place of its own, where the layer gives one back: finer, or one that stands on it.
-    fn reshape(&self, _input: &Target) -> Result<Option<Reshape>, Failure> {
+    fn reshape(&self, _input: &Target) -> Result<Option<Reshape>, LayerError> {
         Ok(None)
     }
 
     /// What to paint on the mesh that the layer gives back to show which parts of it are treated as one: a number in [0, 1] for
     /// each point, alike within a part. Most layers have no such parts.
-    fn parts(&self, _input: &Target) -> Result<Option<Vec<f32>>, Failure> {
+    fn parts(&self, _input: &Target) -> Result<Option<Vec<f32>>, LayerError> {
         Ok(None)
     }
 
@@ -64,19 +64,19 @@ pub trait Layer: Send + Sync {
     }
 
     /// All precomputation: after this, frames can be asked for.
-    fn prepare(&self, input: &Target) -> Result<Box<dyn Simulation>, Failure>;
+    fn prepare(&self, input: &Target) -> Result<Box<dyn Simulation>, LayerError>;
 }
 
 /// A prepared layer that makes frames one after the other. It owns its state and knows nothing of files, bars or threads.
 pub trait Simulation: Send {
     /// Advances to frame `index` and returns it. Called in order, from 0 or from the frame after a restored checkpoint.
-    fn frame(&mut self, index: usize) -> Result<FrameResult, Failure>;
+    fn frame(&mut self, index: usize) -> Result<FrameResult, LayerError>;
 
     /// The exact state after the last frame: what `restore` needs to go on as if nothing had happened, to the bit.
     fn checkpoint(&self) -> Vec<u8>;
 
     /// Takes up a state that `checkpoint` gave.
-    fn restore(&mut self, checkpoint: &[u8]) -> Result<(), Failure>;
+    fn restore(&mut self, checkpoint: &[u8]) -> Result<(), LayerError>;
 
     /// What the report should tell, as pairs of name and text: solver, unknowns, memory.
     fn notes(&self) -> Vec<(String, String)> {
@@ -185,38 +185,14 @@ impl Figures {
     }
 }
 
-/// Something the shot file says that does not fit the input.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Remark {
-    /// Where in the layer's settings: `follow.group`.
-    pub path: String,
-    /// What is wrong.
-    pub message: String,
-    /// What to write instead.
-    pub help: Option<String>,
-}
-
-impl Remark {
-    /// A name that the input does not have: "there is no group `hoits`; did you mean `hoist`?".
-    pub fn unknown<'a>(
-        path: impl Into<String>,
-        what: &str,
-        name: &str,
-        known: impl IntoIterator<Item = &'a str>,
-    ) -> Self {
-        let help = Some(crate::suggest(name, known));
-        Self { path: path.into(), message: format!("there is no {what} `{name}`"), help }
-    }
-}
-
 /// Why a layer could not go on. The driver adds the layer's name and the frame.
 #[derive(Debug)]
-pub struct Failure {
+pub struct LayerError {
     source: Box<dyn std::error::Error + Send + Sync>,
     help: Option<String>,
 }
 
-impl Failure {
+impl LayerError {
     /// From an error or a sentence.
     pub fn new(source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Self { source: source.into(), help: None }
@@ -235,19 +211,19 @@ impl Failure {
     }
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for LayerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.source.fmt(f)
     }
 }
 
-impl std::error::Error for Failure {
+impl std::error::Error for LayerError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         self.source.source()
     }
 }
 
-impl From<clip::Error> for Failure {
+impl From<clip::Error> for LayerError {
     fn from(error: clip::Error) -> Self {
         Self::new(error)
     }

@@ -7,7 +7,7 @@
 //! ```
 //! use schemars::JsonSchema;
 //! use serde::{Deserialize, Serialize};
-//! use shot::{BakeOptions, Context, Failure, FrameResult, Layer, Reader, Registry, Settings, Simulation, Target};
+//! use shot::{BakeOptions, Context, LayerError, FrameResult, Layer, Reader, Registry, Settings, Simulation, Target};
 //!
 //! /// Lifts everything.
 //! #[derive(Default, Serialize, Deserialize, JsonSchema)]
@@ -24,7 +24,7 @@
 //! }
 //!
 //! impl Layer for Lift {
-//!     fn prepare(&self, input: &Target) -> Result<Box<dyn Simulation>, Failure> {
+//!     fn prepare(&self, input: &Target) -> Result<Box<dyn Simulation>, LayerError> {
 //!         Ok(Box::new(Lifting { input: input.clone(), height: self.height }))
 //!     }
 //! }
@@ -35,7 +35,7 @@
 //! }
 //!
 //! impl Simulation for Lifting {
-//!     fn frame(&mut self, index: usize) -> Result<FrameResult, Failure> {
+//!     fn frame(&mut self, index: usize) -> Result<FrameResult, LayerError> {
 //!         let mut points = self.input.points(index)?;
 //!         points.iter_mut().for_each(|point| point[1] += self.height);
 //!         Ok(self.input.with_points(index, points)?.into())
@@ -45,7 +45,7 @@
 //!         Vec::new()
 //!     }
 //!
-//!     fn restore(&mut self, _: &[u8]) -> Result<(), Failure> {
+//!     fn restore(&mut self, _: &[u8]) -> Result<(), LayerError> {
 //!         Ok(())
 //!     }
 //! }
@@ -67,7 +67,7 @@
 //!
 //! // mistakes know their line and what to write instead
 //! let found = reader.parse("flag.toml", "[input]\nsampel = \"flag\"", "".as_ref());
-//! let Err(shot::Error::Mistakes(found)) = found else { panic!() };
+//! let Err(shot::Error::Invalid(found)) = found else { panic!() };
 //! assert_eq!((found.0[0].line(), found.0[0].column()), (2, 1));
 //! assert!(found.0[0].remedy().unwrap().contains("did you mean `sample`?"));
 //! # Ok::<(), shot::Error>(())
@@ -76,6 +76,7 @@
 mod bake;
 mod check;
 mod conform;
+mod diagnostic;
 mod dial;
 mod document;
 mod error;
@@ -83,7 +84,6 @@ mod input;
 mod key;
 mod layer;
 mod measure;
-mod mistake;
 mod overrides;
 mod progress;
 mod range;
@@ -95,17 +95,15 @@ mod store;
 
 pub use bake::{Bake, BakeOptions, LayerBake};
 pub use check::{Parts, check};
+pub use diagnostic::{Diagnostic, Diagnostics, suggest};
 pub use dial::Dial;
 pub use error::Error;
 pub use input::cropped;
-pub use key::Key;
-pub use layer::{
-    Failure, Figure, Figures, FrameResult, Layer, Remark, Settings, Simulation, Target, Viewpoint,
-};
-pub use mistake::{Mistake, Mistakes, suggest};
+pub use key::BakeKey;
+pub use layer::{Figure, Figures, FrameResult, Layer, LayerError, Settings, Simulation, Target, Viewpoint};
 pub use progress::{Context, Event, Progress};
 pub use range::FrameRange;
-pub use registry::{CountCrossings, FilmSettings, Kind, Registry};
+pub use registry::{CountCrossings, FilmSettings, LayerKind, Registry};
 pub use reshape::Reshape;
 pub use schema::schema_of;
 pub use shot::{Input, LayerEntry, Output, Reader, Shot};

@@ -6,7 +6,7 @@
 use toml_edit::{DocumentMut, InlineTable, Item, Table, TableLike, Value};
 
 use crate::Error;
-use crate::mistake::suggest;
+use crate::diagnostic::suggest;
 
 /// The text with every `path=value` applied, in order.
 ///

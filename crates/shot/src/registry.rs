@@ -11,13 +11,14 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
-use crate::layer::{Layer, Remark, Settings};
+use crate::Diagnostic;
+use crate::layer::{Layer, Settings};
 
 pub(crate) type JsonError = serde_path_to_error::Error<serde_json::Error>;
 
 /// A kind of layer: its name, its settings' schema and how to read them.
 #[derive(Clone, Copy)]
-pub struct Kind {
+pub struct LayerKind {
     /// What stands behind `kind =`.
     pub name: &'static str,
     /// One line for menus and editors.
@@ -34,7 +35,7 @@ pub(crate) struct Read {
     pub(crate) settings: Json,
 }
 
-impl Kind {
+impl LayerKind {
     /// The kind that a settings type stands for.
     pub fn of<S: Settings>() -> Self {
         Self {
@@ -61,7 +62,7 @@ pub trait FilmSettings: Default + Serialize + DeserializeOwned + JsonSchema + 's
     fn writes(file: &Path) -> bool;
 
     /// What is wrong, by path below `output.film`. `fields` are those that the layers make, `folder` is the shot file's.
-    fn check(&self, fields: &[String], folder: &Path) -> Vec<Remark>;
+    fn check(&self, fields: &[String], folder: &Path) -> Vec<Diagnostic>;
 }
 
 /// How films are told of in a shot file.
@@ -72,7 +73,7 @@ pub(crate) struct FilmKind {
     pub(crate) schema: fn(&mut SchemaGenerator) -> Json,
     /// With every default filled in.
     pub(crate) read: fn(Json) -> Result<Json, JsonError>,
-    pub(crate) check: fn(&Json, &[String], &Path) -> Vec<Remark>,
+    pub(crate) check: fn(&Json, &[String], &Path) -> Vec<Diagnostic>,
 }
 
 impl FilmKind {
@@ -111,7 +112,7 @@ pub type CountCrossings = fn(points: &[[f32; 3]], triangles: &[[u32; 3]]) -> Opt
 /// All that is known.
 #[derive(Clone, Default)]
 pub struct Registry {
-    kinds: Vec<Kind>,
+    kinds: Vec<LayerKind>,
     samples: Vec<SampleKind>,
     film: Option<FilmKind>,
     crossings: Option<CountCrossings>,
@@ -127,7 +128,7 @@ impl Registry {
     #[must_use]
     pub fn with<S: Settings>(mut self) -> Self {
         self.kinds.retain(|kind| kind.name != S::KIND);
-        self.kinds.push(Kind::of::<S>());
+        self.kinds.push(LayerKind::of::<S>());
         self
     }
 
@@ -154,12 +155,12 @@ impl Registry {
     }
 
     /// The kinds of layers, in the order in which they were added.
-    pub fn kinds(&self) -> &[Kind] {
+    pub fn kinds(&self) -> &[LayerKind] {
         &self.kinds
     }
 
     /// The kind of layer with this name.
-    pub fn kind(&self, name: &str) -> Option<&Kind> {
+    pub fn kind(&self, name: &str) -> Option<&LayerKind> {
         self.kinds.iter().find(|kind| kind.name == name)
     }
 

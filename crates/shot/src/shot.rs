@@ -6,9 +6,9 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::document::{Document, Node};
 use crate::layer::Layer;
-use crate::mistake::{Mistake, Mistakes};
 use crate::schema::{COMMON_KEYS, Common};
 use crate::{Error, FrameRange, Registry, conform, overrides, schema_of};
 
@@ -123,9 +123,9 @@ impl Shot {
         self.folder.join(self.output.folder.clone().unwrap_or_else(|| PathBuf::from(&self.name)))
     }
 
-    /// A mistake at a dotted path of the file.
-    pub(crate) fn mistake(&self, path: &str, message: impl Into<String>) -> Mistake {
-        Mistake::new(&self.document.source, self.document.nearest(path).span.clone(), message)
+    /// What is wrong at a dotted path of the file.
+    pub(crate) fn diagnostic(&self, path: &str, message: impl Into<String>) -> Diagnostic {
+        Diagnostic::at(&self.document.source, self.document.nearest(path).span.clone(), message)
     }
 }
 
@@ -163,57 +163,46 @@ impl Reader {
         let mut text = text.to_owned();
         if !self.overrides.is_empty() {
             // syntax errors of the file itself first, in its own words
-            Document::parse(name, &text).map_err(Mistakes)?;
+            Document::parse(name, &text).map_err(Diagnostics)?;
             text = overrides::apply(&text, &self.overrides)?;
             title = format!("{name} with --set");
         }
-        let document = Document::parse(&title, &text).map_err(Mistakes)?;
+        let document = Document::parse(&title, &text).map_err(Diagnostics)?;
         let schema = schema_of(&self.registry);
-        let findings = conform::conform(&document.root, &schema, &schema);
-        let mut mistakes: Vec<Mistake> = findings
-            .into_iter()
-            .map(|finding| {
-                let mistake =
-                    Mistake::new(&document.source, finding.span, finding.message).labelled(finding.label);
-                match finding.help {
-                    Some(help) => mistake.with_help(help),
-                    None => mistake,
-                }
-            })
-            .collect();
+        let mut diagnostics = conform::conform(&document, &schema);
         // what only the whole file can tell is looked for only where each value by itself is right
-        let input = read_table::<Input>(&document, "input", &mut mistakes);
-        let mut output = read_table::<Output>(&document, "output", &mut mistakes);
+        let input = read_table::<Input>(&document, "input", &mut diagnostics);
+        let mut output = read_table::<Output>(&document, "output", &mut diagnostics);
         if let (Some(output), Some(film)) = (&mut output, self.registry.film()) {
             match (film.read)(output.film.take()) {
                 Ok(complete) => output.film = complete,
-                Err(error) if mistakes.is_empty() => {
-                    mistakes.push(serde_mistake(&document, "output.film", &error));
+                Err(error) if diagnostics.is_empty() => {
+                    diagnostics.push(serde_diagnostic(&document, "output.film", &error));
                 }
                 // the schema check has said it already, better
                 Err(_) => {}
             }
         }
-        let layers = match mistakes.is_empty() {
-            true => self.layers(&document, &mut mistakes),
+        let layers = match diagnostics.is_empty() {
+            true => self.layers(&document, &mut diagnostics),
             false => Vec::new(),
         };
         match (input, output) {
-            (Some(input), Some(output)) if mistakes.is_empty() => {
-                check_source(&document, &input, &mut mistakes);
-                if !mistakes.is_empty() {
-                    return Err(Mistakes(mistakes).into());
+            (Some(input), Some(output)) if diagnostics.is_empty() => {
+                check_source(&document, &input, &mut diagnostics);
+                if !diagnostics.is_empty() {
+                    return Err(Diagnostics(diagnostics).into());
                 }
                 let name =
                     Path::new(name).file_stem().map_or("shot".into(), |s| s.to_string_lossy().into_owned());
                 let (folder, registry) = (folder.to_owned(), self.registry.clone());
                 Ok(Shot { name, input, layers, output, folder, document, registry })
             }
-            _ => Err(Mistakes(mistakes).into()),
+            _ => Err(Diagnostics(diagnostics).into()),
         }
     }
 
-    fn layers(&self, document: &Document, mistakes: &mut Vec<Mistake>) -> Vec<LayerEntry> {
+    fn layers(&self, document: &Document, diagnostics: &mut Vec<Diagnostic>) -> Vec<LayerEntry> {
         let mut layers: Vec<LayerEntry> = Vec::new();
         for (index, node) in document.nearest("layer").items().iter().enumerate() {
             let path = format!("layer[{index}]");
@@ -221,7 +210,7 @@ impl Reader {
             let common: Common = match serde_json::from_value(common) {
                 Ok(common) => common,
                 Err(error) => {
-                    mistakes.push(Mistake::new(&document.source, node.span.clone(), error.to_string()));
+                    diagnostics.push(Diagnostic::at(&document.source, node.span.clone(), error.to_string()));
                     continue;
                 }
             };
@@ -229,20 +218,21 @@ impl Reader {
             let read = match (kind.read)(settings) {
                 Ok(read) => read,
                 Err(error) => {
-                    mistakes.push(serde_mistake(document, &path, &error));
+                    diagnostics.push(serde_diagnostic(document, &path, &error));
                     continue;
                 }
             };
             let taken = |name: &str| layers.iter().any(|layer| layer.name == name);
             let name = match common.name {
                 Some(name) if taken(&name) => {
-                    let mistake = Mistake::new(
+                    let diagnostic = Diagnostic::at(
                         &document.source,
                         document.nearest(&format!("{path}.name")).span.clone(),
                         format!("two layers are called `{name}`"),
                     );
-                    mistakes
-                        .push(mistake.labelled("the second one").with_help("give each layer its own name"));
+                    diagnostics.push(
+                        diagnostic.labelled("the second one").with_help("give each layer its own name"),
+                    );
                     continue;
                 }
                 Some(name) => name,
@@ -268,36 +258,40 @@ impl Reader {
 }
 
 /// A top-level table by serde; an absent one is its default.
-fn read_table<T: DeserializeOwned>(document: &Document, key: &str, mistakes: &mut Vec<Mistake>) -> Option<T> {
+fn read_table<T: DeserializeOwned>(
+    document: &Document,
+    key: &str,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<T> {
     let json = document.root.child(key).map_or_else(|| serde_json::json!({}), Node::to_json);
     match serde_path_to_error::deserialize(json) {
         Ok(value) => Some(value),
         Err(error) => {
             // the schema check has said it already, better
-            if mistakes.is_empty() {
-                mistakes.push(serde_mistake(document, key, &error));
+            if diagnostics.is_empty() {
+                diagnostics.push(serde_diagnostic(document, key, &error));
             }
             None
         }
     }
 }
 
-fn serde_mistake(
+fn serde_diagnostic(
     document: &Document,
     table: &str,
     error: &serde_path_to_error::Error<serde_json::Error>,
-) -> Mistake {
+) -> Diagnostic {
     let path = error.path().to_string();
     let path = if path == "." { table.to_owned() } else { format!("{table}.{path}") };
     let message = format!("`{path}`: {}", error.inner());
-    Mistake::new(&document.source, document.nearest(&path).span.clone(), message)
+    Diagnostic::at(&document.source, document.nearest(&path).span.clone(), message)
 }
 
 /// Exactly one source must be named, and what is said about it must concern it.
-fn check_source(document: &Document, input: &Input, mistakes: &mut Vec<Mistake>) {
+fn check_source(document: &Document, input: &Input, diagnostics: &mut Vec<Diagnostic>) {
     let mut say = |path: &str, message: &str, help: &str| {
         let span = document.nearest(path).span.clone();
-        mistakes.push(Mistake::new(&document.source, span, message).with_help(help));
+        diagnostics.push(Diagnostic::at(&document.source, span, message).with_help(help));
     };
     if let (Some(_), true) = (input.duration, input.file.is_some() || input.sample.is_some()) {
         say(

@@ -25,7 +25,7 @@ use std::sync::Arc;
 use clip::{Frame, Frames, Grid, Transform};
 
 use crate::layer::Figures;
-use crate::{Error, Key};
+use crate::{BakeKey, Error};
 
 pub(crate) use codec::StoredFrame;
 
@@ -36,12 +36,12 @@ const KEPT_CHECKPOINTS: usize = 24;
 #[derive(Clone, Debug)]
 pub(crate) struct Store {
     folder: PathBuf,
-    key: Key,
+    key: BakeKey,
 }
 
 impl Store {
     /// Opens or makes the folder, and clears away what an interrupted write left behind.
-    pub(crate) fn open(folder: PathBuf, key: Key) -> Result<Self, Error> {
+    pub(crate) fn open(folder: PathBuf, key: BakeKey) -> Result<Self, Error> {
         fs::create_dir_all(&folder).map_err(Error::io(&folder))?;
         for entry in fs::read_dir(&folder).map_err(Error::io(&folder))?.flatten() {
             if entry.path().extension().is_some_and(|extension| extension == "tmp") {

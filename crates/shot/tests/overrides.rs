@@ -76,9 +76,9 @@ fn paths_that_do_not_exist_are_named() {
     assert!(refusal("layer.flag.frequency.x=1").contains("not a table"));
     assert!(refusal("=1").contains("no path"));
     // misspelt at the end: the same words as for a key in the file
-    let Err(Error::Mistakes(found)) = read(&["layer.flag.frequncy=3"]) else { panic!() };
+    let Err(Error::Invalid(found)) = read(&["layer.flag.frequncy=3"]) else { panic!() };
     assert_eq!(found.0[0].message(), "`layer[0]` has no key `frequncy`");
     assert!(found.0[0].file().ends_with("with --set"));
-    let Err(Error::Mistakes(found)) = read(&["layer.flag.wind.speed=5"]) else { panic!() };
+    let Err(Error::Invalid(found)) = read(&["layer.flag.wind.speed=5"]) else { panic!() };
     assert_eq!(found.0[0].message(), "`layer[0]` has no key `wind`");
 }

@@ -7,9 +7,9 @@ use clap::Args;
 use serde_json::{Value, json};
 use shot::{Bake, BakeOptions, Context, FrameRange, Reader, Shot};
 
+use crate::console::Console;
+use crate::error::{self, CliError};
 use crate::interrupt;
-use crate::trouble::{self, Trouble};
-use crate::voice::Voice;
 
 /// Bake a shot file: add its physics, write its files and a report
 ///
@@ -47,26 +47,26 @@ pub(crate) struct Options {
 }
 
 impl Arguments {
-    pub(crate) fn run(&self, voice: &Voice) -> Result<(), Trouble> {
-        let shot = self.options.reader().read(&self.shot).map_err(|error| match Trouble::from(error) {
-            Trouble::Said { code: trouble::INPUT, message, help } if !self.shot.exists() => {
+    pub(crate) fn run(&self, console: &Console) -> Result<(), CliError> {
+        let shot = self.options.reader().read(&self.shot).map_err(|error| match CliError::from(error) {
+            CliError::Said { code: error::INPUT, message, help } if !self.shot.exists() => {
                 let write_one = format!("`followthrough new {}` writes one", self.shot.display());
                 let help = help.filter(|help| help.starts_with("did you mean")).unwrap_or(write_one);
-                Trouble::input(message).with_help(help)
+                CliError::input(message).with_help(help)
             }
             other => other,
         })?;
         let begun = Instant::now();
-        let bake = self.options.bake(&shot, self.out.clone(), voice)?;
+        let bake = self.options.bake(&shot, self.out.clone(), console)?;
         if self.options.json {
-            return voice.answer_json(&answer(&shot, &bake, begun.elapsed().as_secs_f64()));
+            return console.answer_json(&answer(&shot, &bake, begun.elapsed().as_secs_f64()));
         }
         for (layer, frame, text) in warnings(&bake) {
-            voice.remark(&format!("warning: layer `{layer}`, frame {frame}: {text}"));
+            console.remark(&format!("warning: layer `{layer}`, frame {frame}: {text}"));
         }
-        match voice.is_quiet() {
+        match console.is_quiet() {
             true => Ok(()),
-            false => voice.answer(told(&bake)),
+            false => console.answer(summary(&bake)),
         }
     }
 }
@@ -78,7 +78,12 @@ impl Options {
     }
 
     /// Bakes with progress, and so that Ctrl-C ends it after the frame at hand.
-    pub(crate) fn bake(&self, shot: &Shot, out: Option<PathBuf>, voice: &Voice) -> Result<Bake, Trouble> {
+    pub(crate) fn bake(
+        &self,
+        shot: &Shot,
+        out: Option<PathBuf>,
+        console: &Console,
+    ) -> Result<Bake, CliError> {
         let folder = out.clone().unwrap_or_else(|| shot.default_out());
         let options = BakeOptions {
             out,
@@ -86,7 +91,7 @@ impl Options {
             fresh: self.fresh,
             threads: self.threads.map(usize::from),
         };
-        let listener = voice.progress();
+        let listener = console.progress();
         let result = film::bake(shot, &options, &Context { progress: &*listener, cancel: interrupt::flag() });
         listener.finish();
         result.map_err(|error| explained(error, &folder))
@@ -94,28 +99,28 @@ impl Options {
 }
 
 /// What the library says, with what only this command knows: how to resume, and that the output is at fault.
-fn explained(error: film::Error, out: &Path) -> Trouble {
+fn explained(error: film::Error, out: &Path) -> CliError {
     let is_output = |path: &Path| path.starts_with(out) || out.starts_with(path);
     match error {
         film::Error::Shot(shot::Error::Cancelled { .. }) | film::Error::Cancelled { .. } => {
             let help = format!("nothing is lost; go on from here with\n{}", interrupt::same_command());
-            Trouble::stopped(error.to_string()).with_help(help)
+            CliError::stopped(error.to_string()).with_help(help)
         }
         film::Error::Shot(shot::Error::Io { path, source, .. }) if is_output(&path) => {
-            Trouble::output(&path, &source)
+            CliError::output(&path, &source)
         }
         film::Error::Clip(clip::Error::Io { path, source })
         | film::Error::Shot(shot::Error::Clip(clip::Error::Io { path, source }))
             if is_output(&path) =>
         {
-            Trouble::output(&path, &source)
+            CliError::output(&path, &source)
         }
         other => other.into(),
     }
 }
 
 /// What came out, for people: what to look at first stands first.
-pub(crate) fn told(bake: &Bake) -> String {
+pub(crate) fn summary(bake: &Bake) -> String {
     let mut lines = Vec::new();
     let ending =
         |path: &Path| path.extension().map(|e| e.to_string_lossy().to_lowercase()).unwrap_or_default();
@@ -136,7 +141,7 @@ pub(crate) fn told(bake: &Bake) -> String {
         _ => 4,
     });
     let mut report = bake.report.as_deref();
-    let mut told: Vec<String> = Vec::new();
+    let mut kinds: Vec<String> = Vec::new();
     for path in files {
         if !matches!(ending(path).as_str(), "webp" | "png")
             && let Some(report) = report.take()
@@ -145,8 +150,8 @@ pub(crate) fn told(bake: &Bake) -> String {
         }
         // of a sequence, one file per frame, the first few
         let kind = ending(path);
-        let before = told.iter().filter(|other| **other == kind).count();
-        told.push(kind.clone());
+        let before = kinds.iter().filter(|other| **other == kind).count();
+        kinds.push(kind.clone());
         if before == 3 {
             lines.push(format!("  … {} in all", bake.files.iter().filter(|f| ending(f) == kind).count()));
         }

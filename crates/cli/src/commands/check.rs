@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::json;
-use shot::Mistakes;
+use shot::Diagnostics;
 
-use crate::trouble::{Trouble, mistake_json};
-use crate::voice::Voice;
+use crate::console::Console;
+use crate::error::{CliError, diagnostic_json};
 
 /// Explain every mistake in a shot file; exit code 2 when there are any
 #[derive(Args)]
@@ -27,23 +27,23 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    pub(crate) fn run(&self, voice: &Voice) -> Result<(), Trouble> {
+    pub(crate) fn run(&self, console: &Console) -> Result<(), CliError> {
         let Some(path) = self.shot.as_ref().filter(|_| !self.schema) else {
-            return voice.answer_json(&followthrough::schema());
+            return console.answer_json(&followthrough::schema());
         };
         let reader = self.set.iter().fold(followthrough::reader(), |reader, setting| reader.set(setting));
-        let mistakes = shot::check(path, &reader)?;
-        if !mistakes.is_empty() {
+        let diagnostics = shot::check(path, &reader)?;
+        if !diagnostics.is_empty() {
             // with --json the object that tells them is made from this
-            return Err(Mistakes(mistakes).into());
+            return Err(Diagnostics(diagnostics).into());
         }
         if self.json {
-            let none: Vec<serde_json::Value> = mistakes.iter().map(mistake_json).collect();
-            return voice.answer_json(&json!({ "ok": true, "file": path, "mistakes": none }));
+            let none: Vec<serde_json::Value> = diagnostics.iter().map(diagnostic_json).collect();
+            return console.answer_json(&json!({ "ok": true, "file": path, "mistakes": none }));
         }
-        match voice.is_quiet() {
+        match console.is_quiet() {
             true => Ok(()),
-            false => voice.answer(format!("{}: no mistakes", path.display())),
+            false => console.answer(format!("{}: no mistakes", path.display())),
         }
     }
 }

@@ -9,8 +9,8 @@ use clip::{Clip, FrameDistance, FrameStrain};
 use serde_json::{Value, json};
 
 use self::intersections::Intersections;
-use crate::trouble::{self, Trouble};
-use crate::voice::Voice;
+use crate::console::Console;
+use crate::error::{self, CliError};
 use crate::{interrupt, source};
 
 /// Compare two animations: distances frame by frame, strain, topology
@@ -41,11 +41,11 @@ struct Comparison {
 }
 
 impl Arguments {
-    pub(crate) fn run(&self, voice: &Voice) -> Result<(), Trouble> {
+    pub(crate) fn run(&self, console: &Console) -> Result<(), CliError> {
         let a = source::open(&self.a)?;
-        let Some(second) = &self.b else { return self.cross(&[(&self.a, &a)], voice, None) };
+        let Some(second) = &self.b else { return self.cross(&[(&self.a, &a)], console, None) };
         let b = source::open(second)?;
-        let found = measure(&a, &b, voice)?;
+        let found = measure(&a, &b, console)?;
         let pair = [(&self.a, &a), (second, &b)];
         if self.intersections {
             let before = if self.json {
@@ -53,19 +53,19 @@ impl Arguments {
             } else {
                 Value::String(self.text(second, &a, &b, &found))
             };
-            self.cross(&pair, voice, Some(before))?;
+            self.cross(&pair, console, Some(before))?;
         } else if self.json {
-            voice.answer_json(&self.json(second, &a, &b, &found))?;
+            console.answer_json(&self.json(second, &a, &b, &found))?;
         } else {
-            voice.answer(self.text(second, &a, &b, &found))?;
+            console.answer(self.text(second, &a, &b, &found))?;
         }
         match self.within.and_then(|within| too_far(within, &a, &b, &found)) {
             // the object that was asked for is out; a second one would break whoever reads it
             Some(words) if self.json => {
-                voice.remark(&words);
-                std::process::exit(trouble::DIFFERENT.into());
+                console.remark(&words);
+                std::process::exit(error::DIFFERENT.into());
             }
-            Some(message) => Err(Trouble::Said { code: trouble::DIFFERENT, message, help: None }),
+            Some(message) => Err(CliError::Said { code: error::DIFFERENT, message, help: None }),
             None => Ok(()),
         }
     }
@@ -74,11 +74,11 @@ impl Arguments {
     fn cross(
         &self,
         clips: &[(&PathBuf, &Clip)],
-        voice: &Voice,
+        console: &Console,
         before: Option<Value>,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), CliError> {
         let counted: Vec<Intersections> =
-            clips.iter().map(|(_, clip)| Intersections::count(clip, voice)).collect::<Result<_, _>>()?;
+            clips.iter().map(|(_, clip)| Intersections::count(clip, console)).collect::<Result<_, _>>()?;
         if self.json {
             let mut answer = before.unwrap_or_else(|| json!({ "ok": true }));
             let mut crossings = serde_json::Map::new();
@@ -89,13 +89,13 @@ impl Arguments {
                 crossings.insert(key.into(), found.json(clip));
             }
             answer["intersections"] = crossings.into();
-            return voice.answer_json(&answer);
+            return console.answer_json(&answer);
         }
         let mut lines: Vec<String> = before.iter().filter_map(Value::as_str).map(str::to_owned).collect();
         for (found, (path, clip)) in counted.iter().zip(clips) {
             lines.push(found.text(clip, &path.display().to_string()));
         }
-        voice.answer(lines.join("\n"))
+        console.answer(lines.join("\n"))
     }
 
     fn json(&self, second: &PathBuf, a: &Clip, b: &Clip, found: &Comparison) -> Value {
@@ -172,8 +172,8 @@ impl Arguments {
     }
 }
 
-fn measure(a: &Clip, b: &Clip, voice: &Voice) -> Result<Comparison, Trouble> {
-    let listener = voice.progress();
+fn measure(a: &Clip, b: &Clip, console: &Console) -> Result<Comparison, CliError> {
+    let listener = console.progress();
     let strains = |clip: &Clip, title: &str| {
         let strains = clip::strains(&source::watched(clip, title, &listener));
         listener.clear();
@@ -183,7 +183,7 @@ fn measure(a: &Clip, b: &Clip, voice: &Voice) -> Result<Comparison, Trouble> {
     listener.clear();
     let strains = [strains(a, "strain of the first"), strains(b, "strain of the second")];
     if interrupt::pressed() {
-        return Err(Trouble::stopped("stopped"));
+        return Err(CliError::stopped("stopped"));
     }
     let differences = clip::topology_differences(a, b);
     let distances = match distances {

@@ -7,9 +7,9 @@ use clip::WriteOptions;
 use serde_json::json;
 use shot::FrameRange;
 
+use crate::console::{Console, size};
+use crate::error::CliError;
 use crate::source::{self, Reading};
-use crate::trouble::Trouble;
-use crate::voice::{Voice, size};
 
 /// Write an animation in another format
 ///
@@ -43,21 +43,21 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    pub(crate) fn run(&self, voice: &Voice) -> Result<(), Trouble> {
+    pub(crate) fn run(&self, console: &Console) -> Result<(), CliError> {
         let clip = source::cropped(self.reading.open(&self.input)?, self.frames)?;
         let options = WriteOptions {
             start_frame: self.start_frame,
             unit_in_metres: self.out_unit,
             normals: !self.no_normals,
         };
-        let listener = voice.progress();
+        let listener = console.progress();
         let name = self.output.file_name().unwrap_or(self.output.as_os_str()).to_string_lossy();
         let watched = source::watched(&clip, &format!("write {name}"), &listener);
         let written = clip::write(&self.output, &watched, &options);
         listener.clear();
-        let written = written.map_err(|error| Trouble::while_writing(&error))?;
+        let written = written.map_err(|error| CliError::while_writing(&error))?;
         if self.json {
-            return voice.answer_json(&json!({
+            return console.answer_json(&json!({
                 "ok": true,
                 "files": written.files,
                 "frames": written.frames,
@@ -65,7 +65,7 @@ impl Arguments {
                 "bytes": written.bytes,
             }));
         }
-        if voice.is_quiet() {
+        if console.is_quiet() {
             return Ok(());
         }
         let first = written.files.first().map(|path| path.display().to_string()).unwrap_or_default();
@@ -74,6 +74,6 @@ impl Arguments {
             2 => format!(" (with {})", written.files[1].display()),
             count => format!(" and {} more files", count - 1),
         };
-        voice.answer(format!("wrote {first}{more}: {} frames, {}", written.frames, size(written.bytes)))
+        console.answer(format!("wrote {first}{more}: {} frames, {}", written.frames, size(written.bytes)))
     }
 }

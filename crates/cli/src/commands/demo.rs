@@ -7,10 +7,10 @@ use clap::Args;
 use serde_json::json;
 
 use super::bake;
+use crate::console::Console;
 use crate::demos::{self, Demo};
+use crate::error::CliError;
 use crate::interrupt;
-use crate::trouble::Trouble;
-use crate::voice::Voice;
 
 /// Bake a shot that comes with followthrough; no files are needed
 #[derive(Args)]
@@ -29,41 +29,41 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    pub(crate) fn run(&self, voice: &Voice) -> Result<(), Trouble> {
+    pub(crate) fn run(&self, console: &Console) -> Result<(), CliError> {
         if self.list {
-            return self.list(voice);
+            return self.list(console);
         }
         let demo = demos::by_name(&self.name)?;
         let shot = self.bake.reader().parse(&format!("{}.toml", demo.name), demo.text, Path::new(""))?;
         let out = self.out.clone().unwrap_or_else(|| Path::new("followthrough-demo").join(demo.name));
-        voice.remark(&format!("{}: {}", demo.name, demo.summary()));
+        console.remark(&format!("{}: {}", demo.name, demo.summary()));
         let begun = Instant::now();
-        let baked = self.bake.bake(&shot, Some(out), voice)?;
+        let baked = self.bake.bake(&shot, Some(out), console)?;
         let seconds = begun.elapsed().as_secs_f64();
         if self.bake.json {
-            return voice.answer_json(&bake::answer(&shot, &baked, seconds));
+            return console.answer_json(&bake::answer(&shot, &baked, seconds));
         }
-        if voice.is_quiet() {
+        if console.is_quiet() {
             return Ok(());
         }
         let (name, program) = (demo.name, interrupt::program());
-        voice.answer(format!(
+        console.answer(format!(
             "\nDone in {seconds:.1} s. Look at:\n{}\n\n\
              Make it yours:\n  {program} new {name}.toml --from {name}\n  {program} bake {name}.toml",
-            bake::told(&baked)
+            bake::summary(&baked)
         ))
     }
 
-    fn list(&self, voice: &Voice) -> Result<(), Trouble> {
+    fn list(&self, console: &Console) -> Result<(), CliError> {
         if self.bake.json {
             let list: Vec<_> = demos::ALL
                 .iter()
                 .map(|demo| json!({ "name": demo.name, "summary": demo.summary() }))
                 .collect();
-            return voice.answer_json(&json!({ "demos": list }));
+            return console.answer_json(&json!({ "demos": list }));
         }
         let width = demos::ALL.iter().map(|demo| demo.name.len()).max().unwrap_or(0);
         let line = |demo: &Demo| format!("{:width$}  {}", demo.name, demo.summary());
-        voice.answer(demos::ALL.iter().map(line).collect::<Vec<_>>().join("\n"))
+        console.answer(demos::ALL.iter().map(line).collect::<Vec<_>>().join("\n"))
     }
 }

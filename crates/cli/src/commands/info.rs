@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use clip::{Animation, Clip, Mesh, Problem, Severity};
+use clip::{Animation, Clip, Diagnostic, Mesh, Severity};
 use serde_json::{Value, json};
 
+use crate::console::Console;
+use crate::error::CliError;
 use crate::interrupt;
 use crate::source::{self, Reading};
-use crate::trouble::Trouble;
-use crate::voice::Voice;
 
 /// Tell what a file holds: meshes, joints, clips, frames, groups, and problems found
 #[derive(Args)]
@@ -24,23 +24,23 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    pub(crate) fn run(&self, voice: &Voice) -> Result<(), Trouble> {
+    pub(crate) fn run(&self, console: &Console) -> Result<(), CliError> {
         let clip = self.reading.open(&self.file)?;
         let description = match source::sample_name(&self.file) {
             Some(_) => None,
             None => Some(clip::describe(&self.file)?),
         };
-        let listener = voice.progress();
-        let problems = clip::problems(&source::watched(&clip, "look at frames", &listener));
+        let listener = console.progress();
+        let diagnostics = clip::diagnose(&source::watched(&clip, "look at frames", &listener));
         listener.clear();
         if interrupt::pressed() {
-            return Err(Trouble::stopped("stopped"));
+            return Err(CliError::stopped("stopped"));
         }
         let format =
             description.as_ref().map_or("sample".into(), |d| format!("{:?}", d.format).to_lowercase());
         let animations = description.map(|description| description.animations).unwrap_or_default();
-        let info = Info { file: &self.file, format, clip, animations, problems };
-        if self.json { voice.answer_json(&info.json()) } else { voice.answer(info.text()) }
+        let info = Info { file: &self.file, format, clip, animations, diagnostics };
+        if self.json { console.answer_json(&info.json()) } else { console.answer(info.text()) }
     }
 }
 
@@ -50,7 +50,7 @@ struct Info<'a> {
     format: String,
     clip: Clip,
     animations: Vec<Animation>,
-    problems: Vec<Problem>,
+    diagnostics: Vec<Diagnostic>,
 }
 
 impl Info<'_> {
@@ -82,7 +82,7 @@ impl Info<'_> {
             "clips": clips.collect::<Vec<_>>(),
             "groups": groups.collect::<Vec<_>>(),
             "materials": clip.materials.iter().map(|material| material.name.as_str()).collect::<Vec<_>>(),
-            "problems": self.problems,
+            "problems": self.diagnostics,
         })
     }
 
@@ -117,11 +117,11 @@ impl Info<'_> {
             lines.push(format!("skeleton: {} joints under {}", skeleton.joints.len(), roots.join(", ")));
         }
         lines.extend(self.animations.iter().map(|a| format!("clip {}: {:.2} s", a.name, a.seconds)));
-        lines.extend(self.problems.iter().map(|problem| match problem.severity {
+        lines.extend(self.diagnostics.iter().map(|problem| match problem.severity {
             Severity::Error => format!("error: {problem}"),
             Severity::Warning => format!("warning: {problem}"),
         }));
-        if self.problems.is_empty() {
+        if self.diagnostics.is_empty() {
             lines.push("no problems found".into());
         }
         lines.join("\n")

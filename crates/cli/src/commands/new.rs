@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::console::Console;
 use crate::demos;
-use crate::trouble::{self, Trouble};
-use crate::voice::Voice;
+use crate::error::{self, CliError};
 
 /// Write a commented shot file to begin with
 #[derive(Args)]
@@ -23,13 +23,13 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    pub(crate) fn run(&self, voice: &Voice) -> Result<(), Trouble> {
+    pub(crate) fn run(&self, console: &Console) -> Result<(), CliError> {
         let text = match &self.from {
             Some(name) => demos::by_name(name)?.text,
             None => demos::TEMPLATE,
         };
         if self.file.as_os_str() == "-" {
-            return voice.answer(text);
+            return console.answer(text);
         }
         let mut options = std::fs::File::options();
         options.write(true);
@@ -45,14 +45,14 @@ impl Arguments {
         match written {
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
                 let message = format!("{} is there already", self.file.display());
-                Err(Trouble::Said { code: trouble::OUTPUT, message, help: None }
+                Err(CliError::Said { code: error::OUTPUT, message, help: None }
                     .with_help("choose another name, or --force to write over it"))
             }
-            Err(error) => Err(Trouble::output(&self.file, &error)),
-            Ok(()) if voice.is_quiet() => Ok(()),
+            Err(error) => Err(CliError::output(&self.file, &error)),
+            Ok(()) if console.is_quiet() => Ok(()),
             Ok(()) => {
                 let file = self.file.display();
-                voice.answer(format!("wrote {file}; edit it, then `followthrough bake {file}`"))
+                console.answer(format!("wrote {file}; edit it, then `followthrough bake {file}`"))
             }
         }
     }

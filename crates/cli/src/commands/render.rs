@@ -4,15 +4,15 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use clip::{Clip, Frame, StrainMeter};
-use film::Darkroom;
+use film::FilmRenderer;
 use render::{ColorMap, Film, Look, Picture, Scalars, Shading, Stage, View};
 use serde_json::json;
 use shot::{BakeOptions, Context, FrameRange, Parts};
 
+use crate::console::{Console, size};
+use crate::error::CliError;
 use crate::interrupt;
 use crate::source::{self, Reading};
-use crate::trouble::Trouble;
-use crate::voice::{Voice, size};
 
 /// Make a picture, a contact sheet or a short film of an animation; no GPU is needed
 ///
@@ -101,10 +101,10 @@ enum Color {
 }
 
 impl Arguments {
-    pub(crate) fn run(&self, voice: &Voice) -> Result<(), Trouble> {
+    pub(crate) fn run(&self, console: &Console) -> Result<(), CliError> {
         let is_shot = self.input.extension().is_some_and(|ending| ending == "toml");
         if is_shot && self.color != Some(Color::Tests) {
-            return self.tell(&self.of_shot(voice)?, voice);
+            return self.tell(&self.of_shot(console)?, console);
         }
         let Parts { clip, values: tests } = match is_shot {
             true => self.parts_of_shot()?,
@@ -117,7 +117,7 @@ impl Arguments {
         let last = clip.frame_count().saturating_sub(1);
         if let Some(frame) = self.frame.filter(|&frame| frame > last) {
             let words = format!("frame {frame} was asked for, but the clip has frames 0-{last}");
-            return Err(Trouble::usage(words));
+            return Err(CliError::usage(words));
         }
         let clips: Vec<(&str, &Clip)> = match &beside {
             Some(other) => vec![(caption(&self.input), &clip), (caption_of(&self.beside), other)],
@@ -135,19 +135,19 @@ impl Arguments {
             colors: Colors::new(self, &clip, against.as_ref().or(beside.as_ref()), tests)?,
         };
         interrupt::flag();
-        let files = self.write(&shown, last, voice)?;
-        self.tell(&files, voice)
+        let files = self.write(&shown, last, console)?;
+        self.tell(&files, console)
     }
 
-    fn tell(&self, files: &[PathBuf], voice: &Voice) -> Result<(), Trouble> {
+    fn tell(&self, files: &[PathBuf], console: &Console) -> Result<(), CliError> {
         let bytes: u64 = files.iter().filter_map(|path| path.metadata().ok()).map(|file| file.len()).sum();
         if self.json {
-            return voice.answer_json(&json!({ "ok": true, "files": files, "bytes": bytes }));
+            return console.answer_json(&json!({ "ok": true, "files": files, "bytes": bytes }));
         }
-        match (voice.is_quiet(), files) {
+        match (console.is_quiet(), files) {
             (true, _) | (_, []) => Ok(()),
-            (_, [file]) => voice.answer(format!("wrote {} ({})", file.display(), size(bytes))),
-            (_, [first, .., end]) => voice.answer(format!(
+            (_, [file]) => console.answer(format!("wrote {} ({})", file.display(), size(bytes))),
+            (_, [first, .., end]) => console.answer(format!(
                 "wrote {} pictures, {} to {} ({})",
                 files.len(),
                 first.display(),
@@ -158,45 +158,45 @@ impl Arguments {
     }
 
     /// The animation on the mesh that a shot would simulate, and what tells its test functions apart.
-    fn parts_of_shot(&self) -> Result<Parts, Trouble> {
+    fn parts_of_shot(&self) -> Result<Parts, CliError> {
         let reader = self.set.iter().fold(followthrough::reader(), |reader, setting| reader.set(setting));
         reader.read(&self.input)?.parts()?.ok_or_else(|| {
-            Trouble::usage("the shot has no layer with test functions").with_help("`tracks` has them")
+            CliError::usage("the shot has no layer with test functions").with_help("`tracks` has them")
         })
     }
 
     /// Pictures of what was baked of a shot.
-    fn of_shot(&self, voice: &Voice) -> Result<Vec<PathBuf>, Trouble> {
+    fn of_shot(&self, console: &Console) -> Result<Vec<PathBuf>, CliError> {
         let reader = self.set.iter().fold(followthrough::reader(), |reader, setting| reader.set(setting));
         let shot = reader.read(&self.input)?;
         let options = BakeOptions { out: self.baked.clone(), frames: self.frames, ..BakeOptions::default() };
         let bake = shot.baked(&options)?;
-        let room = Darkroom::new(&shot, &bake)?;
-        let last = room.frame_count().saturating_sub(1);
+        let renderer = FilmRenderer::new(&shot, &bake)?;
+        let last = renderer.frame_count().saturating_sub(1);
         let out = &self.output;
         let ending = out.extension().map(|ending| ending.to_string_lossy().to_lowercase());
         if self.frame.is_some_and(|frame| frame > last) {
-            return Err(Trouble::usage(format!("the bake has frames 0-{last}")));
+            return Err(CliError::usage(format!("the bake has frames 0-{last}")));
         }
         let numbered = out.to_string_lossy().contains(['#', '%']);
         match (ending.as_deref(), self.sheet) {
-            (Some("png"), Some(count)) => save(out, &room.sheet(count, self.columns)?.png()?)?,
+            (Some("png"), Some(count)) => save(out, &renderer.sheet(count, self.columns)?.png()?)?,
             (Some("png"), None) if !numbered => {
-                save(out, &room.srgb(self.frame.unwrap_or(last / 2))?.png()?)?;
+                save(out, &renderer.srgb(self.frame.unwrap_or(last / 2))?.png()?)?;
             }
             (Some("webp" | "png" | "exr"), None) | (None, None) => {
                 let path = if ending.is_none() { out.join("####.png") } else { out.clone() };
                 if let Some(folder) = path.parent() {
-                    std::fs::create_dir_all(folder).map_err(|error| Trouble::output(folder, &error))?;
+                    std::fs::create_dir_all(folder).map_err(|error| CliError::output(folder, &error))?;
                 }
-                let listener = voice.progress();
+                let listener = console.progress();
                 let context = Context { progress: &*listener, cancel: interrupt::flag() };
-                let written = room.write(&path, shot.output.start_frame, &context);
+                let written = renderer.write(&path, shot.output.start_frame, &context);
                 listener.finish();
                 return Ok(written?);
             }
             _ => {
-                return Err(Trouble::usage(
+                return Err(CliError::usage(
                     "a shot is shown as .png, .webp, name.####.png, name.####.exr or a folder",
                 ));
             }
@@ -204,7 +204,7 @@ impl Arguments {
         Ok(vec![out.clone()])
     }
 
-    fn write(&self, shown: &Shown<'_>, last: usize, voice: &Voice) -> Result<Vec<PathBuf>, Trouble> {
+    fn write(&self, shown: &Shown<'_>, last: usize, console: &Console) -> Result<Vec<PathBuf>, CliError> {
         let out = &self.output;
         let ending = out.extension().map(|ending| ending.to_string_lossy().to_lowercase());
         let middle = self.frame.unwrap_or(last / 2);
@@ -212,12 +212,12 @@ impl Arguments {
             Some(frame) => frame..frame + 1,
             None => 0..shown.stage.frame_count(),
         };
-        let listener = voice.progress();
+        let listener = console.progress();
         let title = format!("render {}", caption(out));
         let step = |done: usize| {
             listener.part(&title, done, frames.len());
             match interrupt::pressed() {
-                true => Err(Trouble::stopped(format!("stopped; {} was not finished", out.display()))),
+                true => Err(CliError::stopped(format!("stopped; {} was not finished", out.display()))),
                 false => Ok(()),
             }
         };
@@ -227,7 +227,7 @@ impl Arguments {
                 save(out, &picture.png()?).map(|()| vec![out.clone()])
             }
             (Some("png"), None) => save(out, &shown.picture(middle)?.png()?).map(|()| vec![out.clone()]),
-            (_, Some(_)) => Err(Trouble::usage("a contact sheet is one picture; name it .png")),
+            (_, Some(_)) => Err(CliError::usage("a contact sheet is one picture; name it .png")),
             (Some("webp"), None) => {
                 let rate = shown.stage.frame_rate_hz();
                 let mut film = if self.exact { Film::exact(rate)? } else { Film::new(rate)? };
@@ -238,7 +238,7 @@ impl Arguments {
                 save(out, &film.finish()?).map(|()| vec![out.clone()])
             }
             (None, None) => {
-                std::fs::create_dir_all(out).map_err(|error| Trouble::output(out, &error))?;
+                std::fs::create_dir_all(out).map_err(|error| CliError::output(out, &error))?;
                 let mut files = Vec::new();
                 for (done, frame) in frames.clone().enumerate() {
                     files.push(shown.picture(frame)?.save_numbered(out, frame)?);
@@ -246,7 +246,7 @@ impl Arguments {
                 }
                 Ok(files)
             }
-            (Some(ending), None) => Err(Trouble::usage(format!("pictures are not written as .{ending}"))
+            (Some(ending), None) => Err(CliError::usage(format!("pictures are not written as .{ending}"))
                 .with_help("write .png for a picture, .webp for a film, or a folder's name")),
         };
         listener.clear();
@@ -261,7 +261,7 @@ struct Shown<'a> {
 }
 
 impl Shown<'_> {
-    fn picture(&self, frame: usize) -> Result<Picture, Trouble> {
+    fn picture(&self, frame: usize) -> Result<Picture, CliError> {
         let scalars = |index: usize, shown: &Frame| match (&self.colors, index) {
             (Some(colors), 0) => colors.at(frame, shown).map(Some),
             _ => Ok(None),
@@ -269,7 +269,7 @@ impl Shown<'_> {
         Ok(self.stage.picture_with(frame, scalars)?)
     }
 
-    fn sheet(&self, count: usize, columns: usize) -> Result<Picture, Trouble> {
+    fn sheet(&self, count: usize, columns: usize) -> Result<Picture, CliError> {
         if self.colors.is_none() {
             return Ok(self.stage.contact_sheet(count, columns)?);
         }
@@ -277,7 +277,7 @@ impl Shown<'_> {
         let count = count.min(frames);
         let spread = |i: usize| if count < 2 { 0 } else { i * (frames - 1) / (count - 1) };
         let cell = |i: usize| Ok(self.picture(spread(i))?.labelled(&spread(i).to_string()));
-        let cells = (0..count).map(cell).collect::<Result<Vec<_>, Trouble>>()?;
+        let cells = (0..count).map(cell).collect::<Result<Vec<_>, CliError>>()?;
         Ok(Picture::contact_sheet(&cells, columns)?)
     }
 }
@@ -302,7 +302,7 @@ impl<'a> Colors<'a> {
         clip: &'a Clip,
         other: Option<&'a Clip>,
         tests: Vec<Vec<f32>>,
-    ) -> Result<Option<Self>, Trouble> {
+    ) -> Result<Option<Self>, CliError> {
         let Some(color) = arguments.color else { return Ok(None) };
         let measure = match (color, &arguments.group, other) {
             (Color::Strain, ..) => Measure::Strain(StrainMeter::new(clip)),
@@ -313,16 +313,16 @@ impl<'a> Colors<'a> {
                 let group = group.as_deref().unwrap_or_default();
                 let known = clip.meshes.iter().flat_map(|mesh| &mesh.groups).map(|group| group.name.as_str());
                 let words = format!("there is no vertex group `{group}`");
-                return Err(Trouble::usage(words).with_help(shot::suggest(group, known)));
+                return Err(CliError::usage(words).with_help(shot::suggest(group, known)));
             }
             (Color::Tests, ..) if tests.is_empty() => {
-                return Err(Trouble::usage("test functions are those of a shot")
+                return Err(CliError::usage("test functions are those of a shot")
                     .with_help("name a shot file with a `tracks` layer"));
             }
             (Color::Tests, ..) => Measure::Tests(tests),
             (Color::Distance, _, Some(other)) => Measure::Distance(other),
             (Color::Distance, _, None) => {
-                return Err(Trouble::usage("distance from what?")
+                return Err(CliError::usage("distance from what?")
                     .with_help("name the other animation with --against or --beside"));
             }
         };
@@ -361,7 +361,7 @@ impl<'a> Colors<'a> {
     }
 
     /// The range of what occurs, so that colours mean the same in every frame.
-    fn occurring(&self) -> Result<[f32; 2], Trouble> {
+    fn occurring(&self) -> Result<[f32; 2], CliError> {
         let mut most = 0.0_f32;
         let count = match self.measure {
             Measure::Weight(_) | Measure::Tests(_) => 1,
@@ -383,12 +383,12 @@ impl<'a> Colors<'a> {
 }
 
 /// Writes a file whole or not at all.
-pub(super) fn save(path: &Path, bytes: &[u8]) -> Result<(), Trouble> {
+pub(super) fn save(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
     let beside = path.with_extension("unfinished");
     let written = std::fs::write(&beside, bytes).and_then(|()| std::fs::rename(&beside, path));
     written.map_err(|error| {
         let _ = std::fs::remove_file(&beside);
-        Trouble::output(path, &error)
+        CliError::output(path, &error)
     })
 }
 

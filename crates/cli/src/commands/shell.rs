@@ -6,16 +6,16 @@ use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 
 use crate::Cli;
-use crate::trouble::Trouble;
-use crate::voice::Voice;
+use crate::console::Console;
+use crate::error::CliError;
 
 /// Print the JSON Schema of shot files, for editors
 #[derive(Args)]
 pub(crate) struct Schema {}
 
 impl Schema {
-    pub(crate) fn run(&self, voice: &Voice) -> Result<(), Trouble> {
-        voice.answer_json(&followthrough::schema())
+    pub(crate) fn run(&self, console: &Console) -> Result<(), CliError> {
+        console.answer_json(&followthrough::schema())
     }
 }
 
@@ -29,10 +29,10 @@ pub(crate) struct Completions {
 }
 
 impl Completions {
-    pub(crate) fn run(&self, voice: &Voice) -> Result<(), Trouble> {
+    pub(crate) fn run(&self, console: &Console) -> Result<(), CliError> {
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut Cli::command(), "followthrough", &mut script);
-        voice.answer_bytes(&script)
+        console.answer_bytes(&script)
     }
 }
 
@@ -45,18 +45,18 @@ pub(crate) struct Man {
 }
 
 impl Man {
-    pub(crate) fn run(&self, voice: &Voice) -> Result<(), Trouble> {
+    pub(crate) fn run(&self, console: &Console) -> Result<(), CliError> {
         match &self.out {
             Some(folder) => {
                 let written = std::fs::create_dir_all(folder)
                     .and_then(|()| clap_mangen::generate_to(Cli::command(), folder));
-                written.map_err(|error| Trouble::output(folder, &error))
+                written.map_err(|error| CliError::output(folder, &error))
             }
             None => {
                 let mut page = Vec::new();
                 let rendered = clap_mangen::Man::new(Cli::command()).render(&mut page);
-                rendered.map_err(|error| Trouble::output("stdout".as_ref(), &error))?;
-                voice.answer_bytes(&page)
+                rendered.map_err(|error| CliError::output("stdout".as_ref(), &error))?;
+                console.answer_bytes(&page)
             }
         }
     }

@@ -9,9 +9,9 @@ use geometry::{TetMesh, TetMeshing, TetQuality, TetSize, Vec3};
 use render::{Look, Shading, Stage, View};
 use serde_json::{Value, json};
 
+use crate::console::{Console, size};
+use crate::error::CliError;
 use crate::source::Reading;
-use crate::trouble::Trouble;
-use crate::voice::{Voice, size};
 
 /// Fill a surface with tets, and tell how good they are
 ///
@@ -60,7 +60,7 @@ struct Filling {
 }
 
 impl Arguments {
-    pub(crate) fn run(&self, voice: &Voice) -> Result<(), Trouble> {
+    pub(crate) fn run(&self, console: &Console) -> Result<(), CliError> {
         let ending = self.file.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase());
         let has_tets = ending.is_some_and(|ending| TET_ENDINGS.contains(&ending.as_str()));
         let (tets, filling) = if has_tets {
@@ -74,7 +74,7 @@ impl Arguments {
         let written = match &self.output {
             Some(path) => {
                 let written = clip::write_tets(path, &tets, &WriteOptions::default());
-                Some(written.map_err(|error| Trouble::while_writing(&error))?)
+                Some(written.map_err(|error| CliError::while_writing(&error))?)
             }
             None => None,
         };
@@ -86,7 +86,7 @@ impl Arguments {
             let mut answer = report.json();
             answer["output"] = json!(self.output);
             answer["picture"] = json!(self.picture);
-            return voice.answer_json(&answer);
+            return console.answer_json(&answer);
         }
         let mut text = report.text();
         if let (Some(path), Some(written)) = (&self.output, written) {
@@ -95,23 +95,23 @@ impl Arguments {
         if let Some(path) = &self.picture {
             text += &format!("wrote {}\n", path.display());
         }
-        voice.answer(text)
+        console.answer(text)
     }
 
-    fn fill(&self) -> Result<(TetMesh, Filling), Trouble> {
+    fn fill(&self) -> Result<(TetMesh, Filling), CliError> {
         let clip = self.reading.open(&self.file)?;
         let (points, triangles) = clip.surface(self.frame)?;
         let begun = Instant::now();
         let size = self.edge.map_or(TetSize::Count(self.tets as usize), TetSize::Edge);
         let meshing = TetMeshing { size, offset: self.offset, graded: !self.uniform };
         let filled = meshing.fill(&points, &triangles).map_err(|error| {
-            let trouble = Trouble::input(format!("{}: {error}", self.file.display()));
+            let said = CliError::input(format!("{}: {error}", self.file.display()));
             match error {
                 geometry::Error::TooFine { .. } => {
-                    trouble.with_help("ask for longer edges, or for a number with --tets")
+                    said.with_help("ask for longer edges, or for a number with --tets")
                 }
-                geometry::Error::Empty { .. } => trouble.with_help("the file has no faces to fill"),
-                _ => trouble,
+                geometry::Error::Empty { .. } => said.with_help("the file has no faces to fill"),
+                _ => said,
             }
         })?;
         let filling = Filling {
@@ -127,7 +127,7 @@ impl Arguments {
 }
 
 /// The tets behind the middle, from the front.
-fn draw(path: &Path, mesh: &TetMesh) -> Result<(), Trouble> {
+fn draw(path: &Path, mesh: &TetMesh) -> Result<(), CliError> {
     let bounds = geometry::Bounds::of(mesh.points().iter().copied());
     let size = bounds.size();
     // across the longer of the two horizontal sides one sees the most

@@ -14,7 +14,7 @@ enum Encoding {
 
 /// A number's type.
 #[derive(Clone, Copy, Debug)]
-enum Kind {
+enum NumberType {
     Int(usize),
     Uint(usize),
     Float,
@@ -25,8 +25,8 @@ enum Kind {
 struct Property {
     name: String,
     /// The type of the length, for a list.
-    length: Option<Kind>,
-    kind: Kind,
+    length: Option<NumberType>,
+    kind: NumberType,
 }
 
 #[derive(Debug)]
@@ -100,14 +100,14 @@ fn header(path: &Path, bytes: &[u8]) -> Result<(Encoding, Vec<Element>, usize)> 
         let words: Vec<&str> = line.split_whitespace().collect();
         let error = |problem: String| malformed(path, format!("line {number}"), problem);
         let kind = |word: &str| match word {
-            "char" | "int8" => Ok(Kind::Int(1)),
-            "uchar" | "uint8" => Ok(Kind::Uint(1)),
-            "short" | "int16" => Ok(Kind::Int(2)),
-            "ushort" | "uint16" => Ok(Kind::Uint(2)),
-            "int" | "int32" => Ok(Kind::Int(4)),
-            "uint" | "uint32" => Ok(Kind::Uint(4)),
-            "float" | "float32" => Ok(Kind::Float),
-            "double" | "float64" => Ok(Kind::Double),
+            "char" | "int8" => Ok(NumberType::Int(1)),
+            "uchar" | "uint8" => Ok(NumberType::Uint(1)),
+            "short" | "int16" => Ok(NumberType::Int(2)),
+            "ushort" | "uint16" => Ok(NumberType::Uint(2)),
+            "int" | "int32" => Ok(NumberType::Int(4)),
+            "uint" | "uint32" => Ok(NumberType::Uint(4)),
+            "float" | "float32" => Ok(NumberType::Float),
+            "double" | "float64" => Ok(NumberType::Double),
             other => Err(error(format!("`{other}` is not a type of number"))),
         };
         match words[..] {
@@ -154,7 +154,7 @@ struct Data<'a> {
 }
 
 impl Data<'_> {
-    fn number(&mut self, kind: Kind, place: &impl Fn() -> String) -> Result<f64> {
+    fn number(&mut self, kind: NumberType, place: &impl Fn() -> String) -> Result<f64> {
         let cut_short = || malformed(self.path, place(), "the file is cut short");
         if self.encoding == Encoding::Ascii {
             let rest = &self.bytes[self.at..];
@@ -167,9 +167,9 @@ impl Data<'_> {
             return number.map_err(|_| malformed(self.path, place(), format!("`{word}` is not a number")));
         }
         let size = match kind {
-            Kind::Int(size) | Kind::Uint(size) => size,
-            Kind::Float => 4,
-            Kind::Double => 8,
+            NumberType::Int(size) | NumberType::Uint(size) => size,
+            NumberType::Float => 4,
+            NumberType::Double => 8,
         };
         let mut bytes = [0_u8; 8];
         let found = self.bytes.get(self.at..self.at + size).ok_or_else(cut_short)?;
@@ -180,14 +180,14 @@ impl Data<'_> {
         self.at += size;
         let unsigned = u64::from_le_bytes(bytes);
         Ok(match kind {
-            Kind::Uint(_) => unsigned as f64,
+            NumberType::Uint(_) => unsigned as f64,
             // the sign's bit moved to the top and back
-            Kind::Int(size) => {
+            NumberType::Int(size) => {
                 let unused = 64 - 8 * size as u32;
                 (((unsigned << unused) as i64) >> unused) as f64
             }
-            Kind::Float => f64::from(f32::from_bits(unsigned as u32)),
-            Kind::Double => f64::from_bits(unsigned),
+            NumberType::Float => f64::from(f32::from_bits(unsigned as u32)),
+            NumberType::Double => f64::from_bits(unsigned),
         })
     }
 }

@@ -7,7 +7,7 @@ use shot::{Bake, Shot};
 
 use crate::Error;
 use crate::look::FilmLook;
-use crate::renderer::Darkroom;
+use crate::renderer::FilmRenderer;
 
 /// The pictures of one frame.
 pub(super) struct Row {
@@ -74,11 +74,11 @@ fn developed(
     bake: &Bake,
     mut go_on: impl FnMut(usize, usize) -> bool,
 ) -> Result<Option<Vec<Row>>, Error> {
-    let room = Darkroom::new(shot, bake)?;
+    let renderer = FilmRenderer::new(shot, bake)?;
     let frames = spread(bake.clip.frame_count(), ROWS);
     let mut rows = Vec::new();
     for (at, &frame) in frames.iter().enumerate() {
-        let pictures = vec![("film", room.srgb(frame)?.png()?)];
+        let pictures = vec![("film", renderer.srgb(frame)?.png()?)];
         rows.push(Row { frame: bake.frames.first + frame, pictures });
         if !go_on(at + 1, frames.len()) {
             return Ok(None);

@@ -28,7 +28,7 @@ pub(crate) fn section(name: &str, seen: &mut Seen) -> String {
         "selectors" => tables::selectors(&definitions["Selector"]),
         "layers" => {
             let registry = followthrough::registry();
-            let link = |kind: &shot::Kind| format!("[`{0}`](layers/{0}.md)", kind.name);
+            let link = |kind: &shot::LayerKind| format!("[`{0}`](layers/{0}.md)", kind.name);
             let rows = registry.kinds().iter().map(|kind| vec![link(kind), kind.summary.to_owned()]);
             tables::table(&["kind", "what it does"], rows)
         }
@@ -75,14 +75,14 @@ impl Seen {
 /// Tables of smoke and its film, and what the schema calls them.
 const OF_SMOKE: [(&str, &str); 15] = [
     ("scalar", "Scalar"),
-    ("source", "Source"),
+    ("source", "SmokeSource"),
     ("image", "Image"),
     ("text", "Text"),
     ("disc", "Disc"),
     ("bar", "Bar"),
     ("stroke", "Stroke"),
     ("noise", "Noise"),
-    ("path", "Key"),
+    ("path", "PathKey"),
     ("silhouette", "Silhouette"),
     ("window", "Window"),
     ("pass", "Pass"),
@@ -111,9 +111,9 @@ fn properties(schema: &Value, table: &str) -> Value {
         "box" => definition("BoxRegion"),
         "sphere" => definition("SphereRegion"),
         "height" => definition("HeightRegion"),
-        "fabric" => definition("Fabric"),
+        "fabric" => definition("MaterialDials"),
         "tests" => definition("Tests"),
-        "tests.regions" => definition("Region"),
+        "tests.regions" => definition("TestRegion"),
         "then" => definition("Then"),
         "loosen" => definition("Loosen"),
         "relief" => definition("Pressed"),

@@ -9,7 +9,7 @@ use dynamics::{
 };
 use geometry::Vec3;
 use shell::{ClothBuilder, Membrane, Strain, Uvs};
-use shot::{Failure, FrameResult, Simulation, Target};
+use shot::{FrameResult, LayerError, Simulation, Target};
 
 use super::Cloth;
 use crate::shared::Collider;
@@ -36,19 +36,19 @@ pub(crate) struct ClothSimulation {
 
 impl ClothSimulation {
     /// Makes a cloth that stretches as its membranes let it or, with something to hold them, one whose threads do not.
-    pub(crate) fn new(settings: &Cloth, input: &Target, hold: Option<Hold>) -> Result<Self, Failure> {
+    pub(crate) fn new(settings: &Cloth, input: &Target, hold: Option<Hold>) -> Result<Self, LayerError> {
         let mesh = input.mesh();
         let rest = mesh.rest();
         let triangles = mesh.point_triangles();
         let uvs = corner_uvs(mesh);
-        let material = settings.fabric().map_err(Failure::new)?;
-        let wind = settings.wind.field().map_err(Failure::new)?;
+        let material = settings.fabric().map_err(LayerError::new)?;
+        let wind = settings.wind.field().map_err(LayerError::new)?;
         let cloth = ClothBuilder::new(&rest, &triangles, &material)
             .uvs(uvs.as_ref().map_or(Uvs::None, |uvs| Uvs::PerCorner(uvs)))
             .wind(Arc::new(wind))
             .bending(settings.bending)
             .build()
-            .map_err(Failure::new)?;
+            .map_err(LayerError::new)?;
 
         let count = mesh.point_count();
         let follow = match &settings.follow {
@@ -79,7 +79,7 @@ impl ClothSimulation {
         if let Some(hold) = &hold {
             body = hold.add_to(body);
         }
-        let body = body.build().map_err(Failure::new)?;
+        let body = body.build().map_err(LayerError::new)?;
         let hold = hold.map(|hold| hold.bound_to(&body)).transpose()?;
         let collider = settings.contact.as_ref().map(|contact| {
             let surface = contact.surface(&mesh.name, rest.clone(), triangles.clone(), body.known().to_vec());
@@ -87,7 +87,7 @@ impl ClothSimulation {
         });
         let collider = collider.transpose()?;
         let start = to_vectors(&input.points(0)?);
-        let stepper = Stepper::new(&body, &rest, settings.stepping()).map_err(Failure::new)?;
+        let stepper = Stepper::new(&body, &rest, settings.stepping()).map_err(LayerError::new)?;
 
         let report = &cloth.report;
         let mut notes = vec![
@@ -133,10 +133,10 @@ impl ClothSimulation {
     }
 
     /// The guide from frame `index − 1` to frame `index`, with velocities by central differences.
-    fn span(&self, index: usize) -> Result<Span, Failure> {
+    fn span(&self, index: usize) -> Result<Span, LayerError> {
         let rate = self.input.clip.frame_rate_hz;
         let last = self.input.clip.frame_count() - 1;
-        let at = |frame: usize| Ok::<_, Failure>(to_vectors(&self.input.points(frame)?));
+        let at = |frame: usize| Ok::<_, LayerError>(to_vectors(&self.input.points(frame)?));
         let (from, to) = (index - 1, index);
         let (here, next) = (at(from)?, at(to)?);
         let before = if from > 0 { at(from - 1)? } else { here.clone() };
@@ -149,7 +149,7 @@ impl ClothSimulation {
         Ok(Span { start: from as f64 / rate, duration: 1.0 / rate, positions: [here, next], velocities })
     }
 
-    fn advance(&mut self, guide: &dyn Guide, seconds: f64) -> Result<Effort, Failure> {
+    fn advance(&mut self, guide: &dyn Guide, seconds: f64) -> Result<Effort, LayerError> {
         let end = self.state.time + seconds;
         let mut filters = filters(&mut self.hold, &mut self.leash);
         let obstruction =
@@ -164,7 +164,7 @@ impl ClothSimulation {
             })
     }
 
-    fn settle(&mut self) -> Result<(), Failure> {
+    fn settle(&mut self) -> Result<(), LayerError> {
         let guide = StaticGuide::new(self.state.positions.clone());
         let frame = 1.0 / self.input.clip.frame_rate_hz;
         let frames = (self.pre_roll / frame).ceil();
@@ -191,7 +191,7 @@ fn filters<'a>(
 }
 
 impl Simulation for ClothSimulation {
-    fn frame(&mut self, index: usize) -> Result<FrameResult, Failure> {
+    fn frame(&mut self, index: usize) -> Result<FrameResult, LayerError> {
         let mut result = FrameResult::default();
         if index == 0 {
             result.warnings = self.warnings.clone();
@@ -242,8 +242,8 @@ impl Simulation for ClothSimulation {
         [&length[..], &state, &collider.collision.to_bytes(), &held].concat()
     }
 
-    fn restore(&mut self, checkpoint: &[u8]) -> Result<(), Failure> {
-        let other = || Failure::new("the checkpoint is not one of this cloth");
+    fn restore(&mut self, checkpoint: &[u8]) -> Result<(), LayerError> {
+        let other = || LayerError::new("the checkpoint is not one of this cloth");
         let mut checkpoint = checkpoint;
         if let Some(hold) = &mut self.hold {
             checkpoint = hold.restore(checkpoint).ok_or_else(other)?;

@@ -5,31 +5,31 @@ use std::path::{Path, PathBuf};
 use clip::{Mesh, ReadOptions};
 use geometry::{Embedding, Filled, TetMesh, TetMeshing, TetSize, Vec3};
 
-use super::{Enrich, Separated, Tets};
-use shot::{Failure, Remark, Target};
+use super::{Enrich, FleshTets, Separated};
+use shot::{Diagnostic, LayerError, Target};
 
 /// The surface in its tets at rest, and where that is, unless where the surface is.
-pub(super) fn fill(settings: &Enrich, input: &Target) -> Result<(Filled, Option<String>), Failure> {
+pub(super) fn fill(settings: &Enrich, input: &Target) -> Result<(Filled, Option<String>), LayerError> {
     let mesh = input.mesh();
     let (rest, triangles) = (mesh.rest(), mesh.point_triangles());
     let size = match (settings.edge, &settings.tets) {
-        (None, Tets::File(file)) => return Ok((read(&input.folder.join(file), &rest)?, None)),
-        (None, Tets::Count(count)) => TetSize::Count(*count),
+        (None, FleshTets::File(file)) => return Ok((read(&input.folder.join(file), &rest)?, None)),
+        (None, FleshTets::Count(count)) => TetSize::Count(*count),
         (Some(edge), _) => TetSize::Edge(edge),
     };
     let meshing = TetMeshing { size, ..TetMeshing::default() };
     let Some(separated) = &settings.separated else {
-        return Ok((meshing.fill(&rest, &triangles).map_err(Failure::new)?, None));
+        return Ok((meshing.fill(&rest, &triangles).map_err(LayerError::new)?, None));
     };
-    let pose = pose(separated, input).map_err(Failure::new)?;
-    let filled = meshing.fill(&pose, &triangles).map_err(Failure::new)?;
+    let pose = pose(separated, input).map_err(LayerError::new)?;
+    let filled = meshing.fill(&pose, &triangles).map_err(LayerError::new)?;
     let areas = areas(&rest, &triangles);
     match solid::unweld(&filled.mesh, &filled.embedding, &areas, &rest) {
         Ok((mesh, embedding)) => Ok((Filled { mesh, embedding, ..filled }, None)),
         Err(error @ (solid::Error::Squeezed { .. } | solid::Error::LeftBehind { .. })) => {
             Ok((filled, Some(format!("in the separated pose: {error}"))))
         }
-        Err(error) => Err(Failure::new(error)),
+        Err(error) => Err(LayerError::new(error)),
     }
 }
 
@@ -45,38 +45,38 @@ pub(super) fn areas(rest: &[Vec3], triangles: &[[u32; 3]]) -> Vec<f64> {
 }
 
 /// What does not fit the input.
-pub(super) fn check(settings: &Enrich, input: &Target) -> Vec<Remark> {
-    let mut remarks = Vec::new();
-    let mut remark = |path: &str, message: String, help: Option<&str>| {
-        remarks.push(Remark { path: path.into(), message, help: help.map(str::to_owned) });
+pub(super) fn check(settings: &Enrich, input: &Target) -> Vec<Diagnostic> {
+    let mut diagnostics = Vec::new();
+    let mut say = |path: &str, message: String, help: Option<&str>| {
+        diagnostics.push(Diagnostic::new(path, message).maybe_help(help.map(str::to_owned)));
     };
-    if let Tets::File(file) = &settings.tets {
+    if let FleshTets::File(file) = &settings.tets {
         if let Err(error) = clip::read_tets(input.folder.join(file), &ReadOptions::default()) {
-            remark("tets", error.to_string(), None);
+            say("tets", error.to_string(), None);
         }
         if settings.edge.is_some() {
             let help = "leave `edge` out, or give the number of `tets`";
-            remark("edge", "the tets come from a file, so their edges are what they are".into(), Some(help));
+            say("edge", "the tets come from a file, so their edges are what they are".into(), Some(help));
         }
         if settings.separated.is_some() {
             let help =
                 "leave `separated` out: tets of a file are not grown together unless they were made so";
-            remark("separated", "the tets come from a file, so none are made in a pose".into(), Some(help));
+            say("separated", "the tets come from a file, so none are made in a pose".into(), Some(help));
         }
     }
     if let Some(separated) = &settings.separated
         && let Err(message) = pose(separated, input)
     {
-        remark("separated", message, Some("it must be the same mesh, only moved"));
+        say("separated", message, Some("it must be the same mesh, only moved"));
     }
-    remarks
+    diagnostics
 }
 
 /// Files that are read.
 pub(super) fn files(settings: &Enrich) -> Vec<PathBuf> {
     let tets = match &settings.tets {
-        Tets::File(file) => Some(file.clone()),
-        Tets::Count(_) => None,
+        FleshTets::File(file) => Some(file.clone()),
+        FleshTets::Count(_) => None,
     };
     let pose = match &settings.separated {
         Some(Separated::File(file)) => Some(file.clone()),
@@ -92,9 +92,9 @@ pub(super) fn files(settings: &Enrich) -> Vec<PathBuf> {
 }
 
 /// Tets of a file around the surface.
-fn read(file: &Path, rest: &[Vec3]) -> Result<Filled, Failure> {
+fn read(file: &Path, rest: &[Vec3]) -> Result<Filled, LayerError> {
     let (mesh, _) = clip::read_tets(file, &ReadOptions::default())?.mesh.without_loose_points();
-    let embedding = Embedding::new(&mesh, rest).map_err(Failure::new)?;
+    let embedding = Embedding::new(&mesh, rest).map_err(LayerError::new)?;
     // by more than the height of a tet: those are not around it
     let far = embedding.outside(1.0).count();
     if 2 * far > rest.len() {
@@ -103,7 +103,7 @@ fn read(file: &Path, rest: &[Vec3]) -> Result<Filled, Failure> {
             file.display(),
             rest.len()
         );
-        return Err(Failure::new(sentence).with_help("are they in metres, and of this mesh at rest?"));
+        return Err(LayerError::new(sentence).with_help("are they in metres, and of this mesh at rest?"));
     }
     let outside = embedding.outside(1e-9).count();
     Ok(Filled { edge: mean_edge(&mesh), mesh, embedding, grown: 0, outside })

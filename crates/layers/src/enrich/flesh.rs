@@ -8,7 +8,7 @@ use super::Enrich;
 use super::filling;
 use super::maps::Maps;
 use super::skin;
-use shot::{Failure, FrameResult, Simulation, Target};
+use shot::{FrameResult, LayerError, Simulation, Target};
 
 use crate::shared::Collider;
 
@@ -27,7 +27,7 @@ pub(super) struct Flesh {
 }
 
 impl Flesh {
-    pub(super) fn new(settings: &Enrich, input: &Target) -> Result<Self, Failure> {
+    pub(super) fn new(settings: &Enrich, input: &Target) -> Result<Self, LayerError> {
         let mesh = input.mesh();
         let rest = mesh.rest();
         let triangles = mesh.point_triangles();
@@ -45,7 +45,8 @@ impl Flesh {
                 .for_each(|(area, _)| *area = 0.0);
         }
         let materials = maps.materials()?;
-        let solid = Solid::with_materials(tets, settings.law, |tet| materials[tet]).map_err(Failure::new)?;
+        let solid =
+            Solid::with_materials(tets, settings.law, |tet| materials[tet]).map_err(LayerError::new)?;
         let follow = maps.follow()?;
         let averages = maps.averages(&solid.masses, &rest, &triangles)?;
         let diagonal = geometry::Bounds::of(rest.iter().copied()).diagonal();
@@ -73,7 +74,7 @@ impl Flesh {
                 stepping: settings.stepping(),
             },
         )
-        .map_err(Failure::new)?;
+        .map_err(LayerError::new)?;
 
         let collider = match &settings.contact {
             Some(contact) => Some(skin::collider(contact, input, &filled, engine.body().known())?),
@@ -125,12 +126,12 @@ impl Flesh {
         })
     }
 
-    fn points(&self, index: usize) -> Result<Vec<Vec3>, Failure> {
+    fn points(&self, index: usize) -> Result<Vec<Vec3>, LayerError> {
         Ok(self.input.points(index)?.iter().map(|p| Vec3::from(p.map(f64::from))).collect())
     }
 
     /// The frame after, if there is one that can be used: a broken one is reported when it is its turn.
-    fn next(&self, index: usize) -> Result<Option<Vec<Vec3>>, Failure> {
+    fn next(&self, index: usize) -> Result<Option<Vec<Vec3>>, LayerError> {
         if index + 1 >= self.input.clip.frame_count() {
             return Ok(None);
         }
@@ -140,12 +141,12 @@ impl Flesh {
 }
 
 impl Simulation for Flesh {
-    fn frame(&mut self, index: usize) -> Result<FrameResult, Failure> {
+    fn frame(&mut self, index: usize) -> Result<FrameResult, LayerError> {
         let input = self.input.points(index)?;
         let surface: Vec<Vec3> = input.iter().map(|p| Vec3::from(p.map(f64::from))).collect();
         if let Some(point) = surface.iter().position(|p| !p.is_finite()) {
             let help = "repair the input, or leave the frame out with `frames`";
-            return Err(Failure::new(solid::Error::NotFinite { vertex: point }).with_help(help));
+            return Err(LayerError::new(solid::Error::NotFinite { vertex: point }).with_help(help));
         }
         let next = self.next(index)?;
         let mut result = FrameResult::default();
@@ -171,7 +172,7 @@ impl Simulation for Flesh {
             };
             self.engine.frame_with_contact(index, &surface, next.as_deref(), contact_model)
         };
-        let Enriched { mut positions, exact, fitted, effort, reset } = enriched.map_err(Failure::new)?;
+        let Enriched { mut positions, exact, fitted, effort, reset } = enriched.map_err(LayerError::new)?;
         move_rigidly(&self.rigid, &self.rest, &mut positions, &exact);
         if reset {
             result
@@ -213,8 +214,8 @@ impl Simulation for Flesh {
         [&(pose.len() as u64).to_le_bytes()[..], &pose, &contact].concat()
     }
 
-    fn restore(&mut self, checkpoint: &[u8]) -> Result<(), Failure> {
-        let other = || Failure::new("the checkpoint is not one of this flesh");
+    fn restore(&mut self, checkpoint: &[u8]) -> Result<(), LayerError> {
+        let other = || LayerError::new("the checkpoint is not one of this flesh");
         let (length, rest) = checkpoint.split_first_chunk::<8>().ok_or_else(other)?;
         let (pose, contact) =
             rest.split_at_checked(u64::from_le_bytes(*length) as usize).ok_or_else(other)?;

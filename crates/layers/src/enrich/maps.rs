@@ -7,8 +7,8 @@ use solid::{
     AverageRows, Material, Spread, WeightKey, complementary_rows, from_surface, spread, surface_rows,
 };
 
-use super::{Enrich, Key, Region, Stroke};
-use shot::{Failure, Target};
+use super::{Enrich, FleshRegion, FollowKey, FollowStroke};
+use shot::{LayerError, Target};
 
 /// The surface and its tets, for reading maps.
 pub(super) struct Maps<'a> {
@@ -25,17 +25,17 @@ pub(super) struct Follow {
 }
 
 impl Maps<'_> {
-    pub(super) fn selected(&self, selector: &Selector) -> Result<Vec<f64>, Failure> {
+    pub(super) fn selected(&self, selector: &Selector) -> Result<Vec<f64>, LayerError> {
         let weights = selector.weights(&self.input.clip, self.input.mesh, &self.input.folder)?;
         Ok(weights.into_iter().map(f64::from).collect())
     }
 
     /// The material of every tet.
-    pub(super) fn materials(&self) -> Result<Vec<Material>, Failure> {
-        let base = self.settings.base_material().map_err(Failure::new)?;
+    pub(super) fn materials(&self) -> Result<Vec<Material>, LayerError> {
+        let base = self.settings.base_material().map_err(LayerError::new)?;
         let mut materials = vec![base; self.mesh.tets().len()];
         for region in &self.settings.regions {
-            let other = region.material(&base).map_err(Failure::new)?;
+            let other = region.material(&base).map_err(LayerError::new)?;
             let amounts = self.amounts(region)?;
             for (material, corners) in materials.iter_mut().zip(self.mesh.tets()) {
                 let amount = corners.iter().map(|&p| amounts[p as usize]).sum::<f64>() / 4.0;
@@ -46,15 +46,15 @@ impl Maps<'_> {
     }
 
     /// How much of a region each tet point is.
-    fn amounts(&self, region: &Region) -> Result<Vec<f64>, Failure> {
+    fn amounts(&self, region: &FleshRegion) -> Result<Vec<f64>, LayerError> {
         match &region.at {
-            Some(at) => from_surface(self.mesh, self.embedding, &self.selected(at)?).map_err(Failure::new),
+            Some(at) => from_surface(self.mesh, self.embedding, &self.selected(at)?).map_err(LayerError::new),
             None => Ok(vec![1.0; self.mesh.points().len()]),
         }
     }
 
     /// What regions with a gravity of their own add to the layer's, for every tet point; empty where there are none.
-    pub(super) fn extra_gravity(&self) -> Result<Vec<Vec3>, Failure> {
+    pub(super) fn extra_gravity(&self) -> Result<Vec<Vec3>, LayerError> {
         let mut extra = Vec::new();
         let whole = Vec3::from(self.settings.gravity);
         for region in &self.settings.regions {
@@ -67,9 +67,9 @@ impl Maps<'_> {
         Ok(extra)
     }
 
-    pub(super) fn follow(&self) -> Result<Follow, Failure> {
+    pub(super) fn follow(&self) -> Result<Follow, LayerError> {
         let Enrich { follow, paint, keys, .. } = self.settings;
-        let first = Key { frame: 0, follow: follow.clone(), paint: paint.clone() };
+        let first = FollowKey { frame: 0, follow: follow.clone(), paint: paint.clone() };
         let mut result = Follow { surface: Vec::new(), points: Vec::new() };
         for key in std::iter::once(&first).chain(keys) {
             let time = key.frame as f64 / self.input.clip.frame_rate_hz;
@@ -80,7 +80,7 @@ impl Maps<'_> {
         Ok(result)
     }
 
-    fn weights(&self, key: &Key) -> Result<(Vec<f64>, Vec<f64>), Failure> {
+    fn weights(&self, key: &FollowKey) -> Result<(Vec<f64>, Vec<f64>), LayerError> {
         let mut surface = match &key.follow {
             Some(follow) => self.selected(follow)?,
             None => vec![0.0; self.embedding.len()],
@@ -88,16 +88,16 @@ impl Maps<'_> {
         if let Some(point) = surface.iter().position(|weight| !(0.0..=1.0).contains(weight)) {
             let sentence =
                 format!("`follow` has weight {} at point {point}; weights go from 0 to 1", surface[point]);
-            return Err(Failure::new(sentence));
+            return Err(LayerError::new(sentence));
         }
         if key.paint.is_empty() {
-            let points = from_surface(self.mesh, self.embedding, &surface).map_err(Failure::new)?;
+            let points = from_surface(self.mesh, self.embedding, &surface).map_err(LayerError::new)?;
             return Ok((surface, points));
         }
         // strokes: their weights at the corners of the tets they touch, what `follow` holds exactly counts as one of them
         let mut strokes: Vec<(usize, f64)> =
             (0..surface.len()).filter(|&v| surface[v] >= 1.0).map(|v| (v, 1.0)).collect();
-        for Stroke { at, follow } in &key.paint {
+        for FollowStroke { at, follow } in &key.paint {
             let chosen = self.selected(at)?;
             strokes.extend((0..chosen.len()).filter(|&v| chosen[v] > 0.5).map(|v| (v, *follow)));
         }
@@ -114,7 +114,7 @@ impl Maps<'_> {
             .filter(|(_, (_, count))| *count > 0.0)
             .map(|(p, (sum, count))| (p as u32, sum / count))
             .collect();
-        let points = spread(self.mesh, &given, Spread::BiLaplace).map_err(Failure::new)?;
+        let points = spread(self.mesh, &given, Spread::BiLaplace).map_err(LayerError::new)?;
         let carried = |v: usize| -> f64 {
             let (corners, shares) = (self.embedding.corners()[v], self.embedding.weights()[v]);
             (0..4).map(|i| shares[i] * points[corners[i] as usize]).sum()
@@ -131,7 +131,7 @@ impl Maps<'_> {
         masses: &[f64],
         rest: &[Vec3],
         triangles: &[[u32; 3]],
-    ) -> Result<Option<AverageRows>, Failure> {
+    ) -> Result<Option<AverageRows>, LayerError> {
         let mut averages: Option<AverageRows> = None;
         if self.settings.patches > 0 {
             let patches = patches(rest, triangles, self.settings.patches);
@@ -151,9 +151,9 @@ impl Maps<'_> {
     }
 
     /// Skin weights of every bone at the tets' points.
-    fn bones(&self) -> Result<Vec<Vec<f64>>, Failure> {
+    fn bones(&self) -> Result<Vec<Vec<f64>>, LayerError> {
         let Some(skin) = &self.input.mesh().skin else {
-            return Err(Failure::new("the mesh has no skin").with_help("set `complementary` to 0"));
+            return Err(LayerError::new("the mesh has no skin").with_help("set `complementary` to 0"));
         };
         let mut bones = Vec::new();
         for bind in 0..skin.binds.len() {
@@ -162,7 +162,7 @@ impl Maps<'_> {
             };
             let surface: Vec<f64> = skin.influences.iter().map(weight).collect();
             if surface.iter().any(|weight| *weight > 0.0) {
-                bones.push(from_surface(self.mesh, self.embedding, &surface).map_err(Failure::new)?);
+                bones.push(from_surface(self.mesh, self.embedding, &surface).map_err(LayerError::new)?);
             }
         }
         Ok(bones)

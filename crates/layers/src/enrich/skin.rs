@@ -5,7 +5,7 @@
 use contact::Attachment;
 use geometry::{Filled, Vec3};
 
-use shot::{Failure, Target};
+use shot::{LayerError, Target};
 
 use crate::shared::{Collider, Contact};
 
@@ -15,7 +15,7 @@ pub(super) fn collider(
     input: &Target,
     filled: &Filled,
     known: &[bool],
-) -> Result<Collider, Failure> {
+) -> Result<Collider, LayerError> {
     let mesh = input.mesh();
     let (rest, triangles) = (mesh.rest(), mesh.point_triangles());
     let embedding = &filled.embedding;

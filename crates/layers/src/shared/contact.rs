@@ -13,7 +13,7 @@ use glam::DQuat;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use shot::{Failure, FrameResult, Remark, Target};
+use shot::{Diagnostic, FrameResult, LayerError, Target};
 
 /// What the simulated surface may not pass through: itself, other meshes, simple shapes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -128,39 +128,39 @@ const PLANE: f64 = 300.0;
 
 impl Contact {
     /// What does not fit the input; `path` is where the table stands among the layer's settings.
-    pub fn check(&self, path: &str, input: &Target) -> Vec<Remark> {
-        let mut remarks = Vec::new();
+    pub fn check(&self, path: &str, input: &Target) -> Vec<Diagnostic> {
+        let mut diagnostics = Vec::new();
         for (k, obstacle) in self.obstacles.iter().enumerate() {
             let here = format!("{path}.obstacles[{k}]");
             let said = [obstacle.mesh.is_some(), obstacle.file.is_some(), obstacle.shape.is_some()];
             if said.iter().filter(|said| **said).count() != 1 {
-                let message = "an obstacle is a `mesh`, a `file` or a `shape`, one of the three".into();
-                remarks.push(Remark { path: here, message, help: None });
+                let message = "an obstacle is a `mesh`, a `file` or a `shape`, one of the three";
+                diagnostics.push(Diagnostic::new(here, message));
                 continue;
             }
             if let Some(name) = &obstacle.mesh {
                 let own = input.clip.mesh_index(name) == Some(input.mesh);
                 if input.clip.mesh_index(name).is_none() {
                     let known = input.clip.meshes.iter().map(|mesh| mesh.name.as_str());
-                    remarks.push(Remark::unknown(format!("{here}.mesh"), "mesh", name, known));
+                    diagnostics.push(Diagnostic::unknown(format!("{here}.mesh"), "mesh", name, known));
                 } else if own {
                     let message = format!("`{name}` is the mesh that is simulated");
-                    let help = Some("`self = true` keeps it from passing through itself".into());
-                    remarks.push(Remark { path: format!("{here}.mesh"), message, help });
+                    let help = "`self = true` keeps it from passing through itself";
+                    diagnostics.push(Diagnostic::new(format!("{here}.mesh"), message).with_help(help));
                 }
             }
             if let Some(file) = &obstacle.file
                 && let Err(error) = clip::read(input.folder.join(file), &ReadOptions::default())
             {
-                remarks.push(Remark { path: format!("{here}.file"), message: error.to_string(), help: None });
+                diagnostics.push(Diagnostic::new(format!("{here}.file"), error.to_string()));
             }
             if obstacle.shape.is_some()
                 && let Err(error) = obstacle.shaped("shape", self)
             {
-                remarks.push(Remark { path: here, message: error.to_string(), help: None });
+                diagnostics.push(Diagnostic::new(here, error.to_string()));
             }
         }
-        remarks
+        diagnostics
     }
 
     /// Files that obstacles are read from.
@@ -191,7 +191,7 @@ impl Contact {
         input: &Target,
         surface: CollisionSurface,
         attachment: Attachment,
-    ) -> Result<Collider, Failure> {
+    ) -> Result<Collider, LayerError> {
         let triangles = surface.triangles.clone();
         self.collider_of_pieces(input, vec![surface], attachment, triangles)
     }
@@ -203,7 +203,7 @@ impl Contact {
         pieces: Vec<CollisionSurface>,
         attachment: Attachment,
         triangles: Vec<[u32; 3]>,
-    ) -> Result<Collider, Failure> {
+    ) -> Result<Collider, LayerError> {
         let mut sources = Vec::new();
         let mut obstacles = Vec::new();
         for (k, obstacle) in self.obstacles.iter().enumerate() {
@@ -217,19 +217,19 @@ impl Contact {
             pieces: pieces.len(),
             triangles: obstacles.iter().map(|surface| surface.triangles.clone()).collect(),
             surface: triangles,
-            collision: BarrierContact::new(pieces, attachment, obstacles).map_err(Failure::new)?,
+            collision: BarrierContact::new(pieces, attachment, obstacles).map_err(LayerError::new)?,
             sources,
             rate: input.clip.frame_rate_hz,
         };
         let places = collider.places(0.0)?;
-        collider.collision.place_obstacles(&places).map_err(Failure::new)?;
+        collider.collision.place_obstacles(&places).map_err(LayerError::new)?;
         collider.hold(0, 0.0, 1.0)?;
         Ok(collider)
     }
 }
 
 /// Where an obstacle's points come from.
-enum Source {
+enum ObstacleMotion {
     Mesh { clip: Clip, mesh: usize },
     Shape { points: Vec<Vec3>, centre: Vec3, velocity: Vec3, spin: Vec3 },
 }
@@ -240,16 +240,16 @@ impl Obstacle {
         number: usize,
         input: &Target,
         contact: &Contact,
-    ) -> Result<Vec<(Source, CollisionSurface)>, Failure> {
+    ) -> Result<Vec<(ObstacleMotion, CollisionSurface)>, LayerError> {
         let mesh = |clip: &Clip, mesh: usize| {
             let (name, rest) = (&clip.meshes[mesh].name, clip.meshes[mesh].rest());
             let surface = CollisionSurface::obstacle(name, rest, clip.meshes[mesh].point_triangles());
-            (Source::Mesh { clip: clip.clone(), mesh }, self.dressed(surface, contact))
+            (ObstacleMotion::Mesh { clip: clip.clone(), mesh }, self.dressed(surface, contact))
         };
         match (&self.mesh, &self.file, self.shape) {
             (Some(name), None, None) => match input.clip.mesh_index(name) {
                 Some(index) => Ok(vec![mesh(&input.clip, index)]),
-                None => Err(Failure::new(format!("there is no mesh `{name}`"))),
+                None => Err(LayerError::new(format!("there is no mesh `{name}`"))),
             },
             (None, Some(file), None) => {
                 let clip = clip::read(input.folder.join(file), &ReadOptions::default())?;
@@ -257,8 +257,8 @@ impl Obstacle {
             }
             (None, None, Some(_)) => {
                 let surface =
-                    self.shaped(&format!("obstacle {}", number + 1), contact).map_err(Failure::new)?;
-                let source = Source::Shape {
+                    self.shaped(&format!("obstacle {}", number + 1), contact).map_err(LayerError::new)?;
+                let source = ObstacleMotion::Shape {
                     points: surface.rest_positions.clone(),
                     centre: Vec3::from(self.centre),
                     velocity: Vec3::from(self.velocity),
@@ -266,7 +266,7 @@ impl Obstacle {
                 };
                 Ok(vec![(source, surface)])
             }
-            _ => Err(Failure::new("an obstacle is a `mesh`, a `file` or a `shape`, one of the three")),
+            _ => Err(LayerError::new("an obstacle is a `mesh`, a `file` or a `shape`, one of the three")),
         }
     }
 
@@ -300,9 +300,9 @@ impl Obstacle {
     }
 }
 
-impl Source {
+impl ObstacleMotion {
     /// Where the points are in a frame, which may lie between two.
-    fn at(&self, frame: f64, rate: f64) -> Result<Vec<Vec3>, Failure> {
+    fn at(&self, frame: f64, rate: f64) -> Result<Vec<Vec3>, LayerError> {
         match self {
             Self::Mesh { clip, mesh } => {
                 let last = clip.frame_count().saturating_sub(1);
@@ -323,7 +323,7 @@ impl Source {
 pub struct Collider {
     /// To be handed to [`dynamics::Stepper::advance_with_contact`].
     pub collision: BarrierContact,
-    sources: Vec<Source>,
+    sources: Vec<ObstacleMotion>,
     /// Of the pieces, then of the obstacles.
     names: Vec<String>,
     pieces: usize,
@@ -334,7 +334,7 @@ pub struct Collider {
 
 impl Collider {
     /// Obstacles go from frame `index − 1` to frame `index`.
-    pub fn go_to(&mut self, index: usize) -> Result<(), Failure> {
+    pub fn go_to(&mut self, index: usize) -> Result<(), LayerError> {
         let from = index as f64 - 1.0;
         let [before, here, next, after] =
             [from - 1.0, from, from + 1.0, from + 2.0].map(|frame| self.places(frame));
@@ -345,19 +345,19 @@ impl Collider {
         let velocities = [mean(&before, &next), mean(&here, &after)];
         let span =
             Span { start: from / self.rate, duration: 1.0 / self.rate, positions: [here, next], velocities };
-        self.collision.follow(span).map_err(Failure::new)
+        self.collision.follow(span).map_err(LayerError::new)
     }
 
     /// Obstacles stand still as in frame `index`, from `start` on.
-    pub fn hold(&mut self, index: usize, start: f64, duration: f64) -> Result<(), Failure> {
+    pub fn hold(&mut self, index: usize, start: f64, duration: f64) -> Result<(), LayerError> {
         let places = self.places(index as f64)?;
         let still = vec![Vec3::ZERO; places.len()];
         let positions = [places.clone(), places];
         let span = Span { start, duration, positions, velocities: [still.clone(), still] };
-        self.collision.follow(span).map_err(Failure::new)
+        self.collision.follow(span).map_err(LayerError::new)
     }
 
-    fn places(&self, frame: f64) -> Result<Vec<Vec3>, Failure> {
+    fn places(&self, frame: f64) -> Result<Vec<Vec3>, LayerError> {
         let mut all = Vec::new();
         for source in &self.sources {
             all.extend(source.at(frame, self.rate)?);
@@ -367,7 +367,7 @@ impl Collider {
 
     /// Adds what went on to a frame's result, and judges the frame as it is stored: `points` of the surface, obstacles where
     /// the animation has them.
-    pub fn report(&self, index: usize, points: &[[f32; 3]], result: &mut FrameResult) -> Result<(), Failure> {
+    pub fn report(&self, index: usize, points: &[[f32; 3]], result: &mut FrameResult) -> Result<(), LayerError> {
         let report = self.collision.report();
         let mut obstacles: Vec<Vec<[f32; 3]>> = Vec::new();
         for source in &self.sources {
@@ -384,7 +384,7 @@ impl Collider {
             let (name, triangles) = (&self.names[self.pieces + k], &self.triangles[k]);
             audited.push(AuditedSurface { name, points, triangles, is_obstacle: true });
         }
-        let crossings = audit(&audited).map_err(Failure::new)?;
+        let crossings = audit(&audited).map_err(LayerError::new)?;
         let with_itself = crossings.iter().filter(|c| c.first.0 == c.second.0).count();
         result.figures.add("intersections/itself", "", with_itself as f64);
         result.figures.add("intersections/obstacles", "", (crossings.len() - with_itself) as f64);

@@ -4,12 +4,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shell::Material;
 
-use shot::Remark;
+use shot::Diagnostic;
 
 /// Single values of a material, in place of its own.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Fabric {
+pub struct MaterialDials {
     /// Mass per area, in kg/m².
     #[serde(skip_serializing_if = "Option::is_none")]
     pub area_density: Option<f64>,
@@ -36,7 +36,7 @@ pub struct Fabric {
     pub hardening: Option<f64>,
 }
 
-impl Fabric {
+impl MaterialDials {
     /// The named material with these values.
     pub(crate) fn of(&self, name: &str) -> Result<Material, shell::Error> {
         let preset = Material::preset(name)?;
@@ -58,10 +58,10 @@ impl Fabric {
     }
 
     /// What is wrong with the name and the values.
-    pub(crate) fn check(&self, name: &str) -> Vec<Remark> {
+    pub(crate) fn check(&self, name: &str) -> Vec<Diagnostic> {
         let Ok(material) = self.of(name) else {
             let known = Material::PRESETS.iter().map(|preset| preset.name);
-            return vec![Remark::unknown("material", "material", name, known)];
+            return vec![Diagnostic::unknown("material", "material", name, known)];
         };
         match material.validate() {
             Err(shell::Error::Material { field, value, allowed }) => {
@@ -71,8 +71,8 @@ impl Fabric {
                     other => other,
                 };
                 let message = format!("{dial} is {value}");
-                let help = Some(format!("allowed: {allowed}"));
-                vec![Remark { path: format!("fabric.{dial}"), message, help }]
+                let help = format!("allowed: {allowed}");
+                vec![Diagnostic::new(format!("fabric.{dial}"), message).with_help(help)]
             }
             _ => Vec::new(),
         }

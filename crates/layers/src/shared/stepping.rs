@@ -3,7 +3,7 @@
 use dynamics::{Integrator, Substeps};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use shot::Failure;
+use shot::LayerError;
 
 /// How steps are taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -33,13 +33,13 @@ pub(crate) fn stepping(method: Method, substeps: Option<usize>, tolerance: f64) 
 }
 
 /// Names the dial to turn.
-pub(crate) fn explain(error: dynamics::Error) -> Failure {
+pub(crate) fn explain(error: dynamics::Error) -> LayerError {
     let help = match &error {
         dynamics::Error::Diverged { .. } => {
             "the animation may jump, or the cloth be pulled apart: look at the input there, raise `substeps`, or lower the stretch stiffness"
         }
         dynamics::Error::NotFinite { .. } => "raise `substeps`, or look for a jump in the input",
-        _ => return Failure::new(error),
+        _ => return LayerError::new(error),
     };
-    Failure::new(error).with_help(help)
+    LayerError::new(error).with_help(help)
 }

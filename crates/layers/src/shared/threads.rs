@@ -5,7 +5,7 @@ use geometry::Vec3;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shell::{FastProjection, Hardening, Impulse, Material, Threads, Weave, overstretched};
-use shot::{Failure, FrameResult};
+use shot::{FrameResult, LayerError};
 
 /// What has the last word where threads and contact disagree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -40,8 +40,8 @@ impl Hold {
         max_strain: f64,
         rest: &[Vec3],
         material: &Material,
-    ) -> Result<Self, Failure> {
-        let threads = |edges: &[[u32; 2]]| Threads::new(rest, edges.to_vec()).map_err(Failure::new);
+    ) -> Result<Self, LayerError> {
+        let threads = |edges: &[[u32; 2]]| Threads::new(rest, edges.to_vec()).map_err(LayerError::new);
         let (warp, weft) = (threads(&weave.warp)?, threads(&weave.weft)?);
         let way = match holding {
             Holding::Projection => Way::Projection(None),
@@ -65,11 +65,11 @@ impl Hold {
     }
 
     /// Ready for the body's masses and known points.
-    pub(crate) fn bound_to(mut self, body: &Body) -> Result<Self, Failure> {
+    pub(crate) fn bound_to(mut self, body: &Body) -> Result<Self, LayerError> {
         if let Way::Projection(projection) = &mut self.way {
             let threads = self.warp.and(&self.weft);
             let made = FastProjection::new(body, &threads, self.max_strain, Impulse::SecondOrder);
-            *projection = Some(Box::new(made.map_err(Failure::new)?));
+            *projection = Some(Box::new(made.map_err(LayerError::new)?));
         }
         Ok(self)
     }
@@ -138,16 +138,21 @@ impl Hold {
     }
 
     /// Why threads cannot keep their lengths, if that is what went wrong.
-    pub(crate) fn explain(&self, error: &dynamics::Error, known: &[bool], guide: &[Vec3]) -> Option<Failure> {
+    pub(crate) fn explain(
+        &self,
+        error: &dynamics::Error,
+        known: &[bool],
+        guide: &[Vec3],
+    ) -> Option<LayerError> {
         let dynamics::Error::Refused { time, .. } = error else { return None };
         let threads = self.warp.and(&self.weft);
         let failure = match overstretched(&threads, known, guide) {
-            Some(found) => Failure::new(format!(
+            Some(found) => LayerError::new(format!(
                 "at {time:.3} s points {} and {} are held {:.3} m apart, but the threads between them are {:.3} m long",
                 found.points[0], found.points[1], found.distance, found.thread_length
             ))
             .with_help("let go of one of them, bring them closer in the animation, or raise `max_strain`"),
-            None => Failure::new(format!("at {time:.3} s the threads could not be brought to their lengths"))
+            None => LayerError::new(format!("at {time:.3} s the threads could not be brought to their lengths"))
                 .with_help("raise `substeps` or `max_strain`, or look for a jump in the animation"),
         };
         Some(failure)

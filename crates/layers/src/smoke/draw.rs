@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::explain;
-use shot::Failure;
+use shot::LayerError;
 
 /// A line of letters, drawn with a round pen.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -91,7 +91,7 @@ fn default_octaves() -> u32 {
 /// Where a shape is at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Key {
+pub struct PathKey {
     /// Seconds from the first frame.
     pub time: f64,
     /// Where the shape's zero lies, in metres from the lower left corner.
@@ -126,10 +126,10 @@ impl Motion {
 }
 
 /// Place and velocity on a path: a cubic through the keys (Catmull and Rom), at rest before the first and after the last.
-pub(super) fn motion(path: &[Key], seconds: f64) -> Motion {
-    let place = |key: &Key| [key.at[0], key.at[1], key.turn.to_radians()];
+pub(super) fn motion(path: &[PathKey], seconds: f64) -> Motion {
+    let place = |key: &PathKey| [key.at[0], key.at[1], key.turn.to_radians()];
     let (Some(first), Some(last)) = (path.first(), path.last()) else { return Motion::default() };
-    let still = |key: &Key| Motion { at: key.at, angle: key.turn.to_radians(), ..Motion::default() };
+    let still = |key: &PathKey| Motion { at: key.at, angle: key.turn.to_radians(), ..Motion::default() };
     if seconds <= first.time {
         return still(first);
     }
@@ -182,7 +182,7 @@ pub(super) fn shape(domain: &Domain, motion: &Motion, distance: impl Fn([f64; 3]
 
 impl Text {
     /// The letters as a picture, finer than the grid.
-    pub(super) fn draw(&self, domain: &Domain) -> Result<Field, Failure> {
+    pub(super) fn draw(&self, domain: &Domain) -> Result<Field, LayerError> {
         let lengths = [domain.axes[0].length, domain.axes[1].length];
         let per_metre = 2.0 * domain.axes[1].points as f64 / lengths[1];
         let size = lengths.map(|length| (length * per_metre).round().clamp(16.0, 8192.0) as u32);
@@ -360,7 +360,7 @@ mod tests {
 
     #[test]
     fn a_path_goes_through_its_keys_and_its_velocity_is_its_slope() {
-        let key = |time: f64, x: f64, turn: f64| Key { time, at: [x, 0.5], turn };
+        let key = |time: f64, x: f64, turn: f64| PathKey { time, at: [x, 0.5], turn };
         let path = [key(0.0, 0.2, 0.0), key(1.0, 0.6, 90.0), key(2.5, 1.4, 45.0)];
         assert_eq!(motion(&path, 1.0).at[0], 0.6);
         assert_eq!(motion(&path, -1.0).velocity, [0.0; 2]);

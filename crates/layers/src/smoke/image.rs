@@ -11,10 +11,10 @@ use fluid::{Domain, Field, make_periodic, resample, smooth};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::draw::{self, Bar, Disc, Key, Noise, Stroke, Text};
+use super::draw::{self, Bar, Disc, Noise, PathKey, Stroke, Text};
 use super::explain;
 use super::silhouette::{Silhouette, Silhouettes};
-use shot::{Failure, Remark};
+use shot::{Diagnostic, LayerError};
 
 /// An image: exactly one of `file`, `text`, `disc`, `bar`, `stroke`, `noise` and `silhouette`, and what is done with it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -56,7 +56,7 @@ pub struct Image {
     /// Another seed, other clouds.
     pub grain_seed: u64,
     /// How a disc, bar or stroke moves: where its zero lies and how it is turned, at times.
-    pub path: Vec<Key>,
+    pub path: Vec<PathKey>,
     /// The number of the sequence's file for the film's first frame. Default: the first there is.
     pub first: Option<u64>,
     /// What comes after the last file of a sequence.
@@ -118,9 +118,8 @@ impl Default for Image {
 
 impl Image {
     /// What the shot file says wrong about it; `path` is where it stands in the layer.
-    pub(super) fn check(&self, path: &str, folder: &Path, meshes: &[clip::Mesh]) -> Vec<Remark> {
-        let remark =
-            |key: &str, message: String| Remark { path: format!("{path}{key}"), message, help: None };
+    pub(super) fn check(&self, path: &str, folder: &Path, meshes: &[clip::Mesh]) -> Vec<Diagnostic> {
+        let diagnostic = |key: &str, message: String| Diagnostic::new(format!("{path}{key}"), message);
         let given = [
             self.file.is_some(),
             self.text.is_some(),
@@ -130,27 +129,27 @@ impl Image {
             self.noise.is_some(),
             self.silhouette.is_some(),
         ];
-        let mut remarks = Vec::new();
+        let mut diagnostics = Vec::new();
         if given.iter().filter(|given| **given).count() != 1 {
             let message =
                 "an image is one of `file`, `text`, `disc`, `bar`, `stroke`, `noise` and `silhouette`";
-            remarks.push(remark("", message.into()));
+            diagnostics.push(diagnostic("", message.into()));
         }
         if !self.path.is_empty() && self.disc.is_none() && self.bar.is_none() && self.stroke.is_none() {
-            remarks.push(remark(".path", "only a disc, a bar or a stroke can follow a path".into()));
+            diagnostics.push(diagnostic(".path", "only a disc, a bar or a stroke can follow a path".into()));
         }
         if self.path.windows(2).any(|pair| pair[1].time <= pair[0].time) {
-            remarks.push(remark(".path", "the keys of the path are not in the order of time".into()));
+            diagnostics.push(diagnostic(".path", "the keys of the path are not in the order of time".into()));
         }
         if let Some(file) = &self.file
             && let Err(problem) = self.pictures(&folder.join(file))
         {
-            remarks.push(remark(".file", problem));
+            diagnostics.push(diagnostic(".file", problem));
         }
         if let Some(silhouette) = &self.silhouette {
-            remarks.extend(silhouette.check(&format!("{path}.silhouette"), meshes));
+            diagnostics.extend(silhouette.check(&format!("{path}.silhouette"), meshes));
         }
-        remarks
+        diagnostics
     }
 
     /// The files of a picture or of a sequence, in order.
@@ -188,9 +187,9 @@ pub(super) struct Painting {
 }
 
 impl Painting {
-    pub(super) fn new(image: &Image, canvas: &Canvas) -> Result<Self, Failure> {
+    pub(super) fn new(image: &Image, canvas: &Canvas) -> Result<Self, LayerError> {
         let pictures = match &image.file {
-            Some(file) => image.pictures(&canvas.folder.join(file)).map_err(Failure::new)?,
+            Some(file) => image.pictures(&canvas.folder.join(file)).map_err(LayerError::new)?,
             None => Vec::new(),
         };
         let mut painting = Self { image: image.clone(), pictures, still: None };
@@ -211,7 +210,7 @@ impl Painting {
     }
 
     /// Grey levels on the grid at a time, 0 black and 1 white.
-    pub(super) fn grey(&self, canvas: &Canvas, seconds: f64) -> Result<Field, Failure> {
+    pub(super) fn grey(&self, canvas: &Canvas, seconds: f64) -> Result<Field, LayerError> {
         match &self.still {
             Some(still) => Ok(still.clone()),
             None => self.draw(canvas, seconds),
@@ -219,7 +218,7 @@ impl Painting {
     }
 
     /// Values on the grid at a time.
-    pub(super) fn values(&self, canvas: &Canvas, seconds: f64) -> Result<Field, Failure> {
+    pub(super) fn values(&self, canvas: &Canvas, seconds: f64) -> Result<Field, LayerError> {
         Ok(self.levels(self.grey(canvas, seconds)?))
     }
 
@@ -234,7 +233,7 @@ impl Painting {
         [0, 1].map(|axis| canvas.domain.field(|p| motion.velocity([p[0], p[1]])[axis]))
     }
 
-    fn draw(&self, canvas: &Canvas, seconds: f64) -> Result<Field, Failure> {
+    fn draw(&self, canvas: &Canvas, seconds: f64) -> Result<Field, LayerError> {
         let image = &self.image;
         let domain = &canvas.domain;
         let motion = draw::motion(&image.path, seconds);
@@ -254,7 +253,7 @@ impl Painting {
         } else {
             let masks = canvas.silhouettes.as_ref().zip(image.silhouette.as_ref());
             let Some((masks, silhouette)) = masks else {
-                return Err(Failure::new("there is no mesh whose silhouette could be taken"));
+                return Err(LayerError::new("there is no mesh whose silhouette could be taken"));
             };
             let frame = (seconds * canvas.frame_rate_hz).round().max(0.0) as usize;
             resample(&masks.mask(frame, silhouette)?, domain).map_err(explain)?
@@ -271,7 +270,7 @@ impl Painting {
     }
 
     /// The picture of a frame on the grid.
-    fn picture(&self, canvas: &Canvas, seconds: f64) -> Result<Field, Failure> {
+    fn picture(&self, canvas: &Canvas, seconds: f64) -> Result<Field, LayerError> {
         let frame = (seconds * canvas.frame_rate_hz).round().max(0.0) as usize;
         let count = self.pictures.len();
         let at = match self.image.repeat {
@@ -287,8 +286,8 @@ impl Painting {
 }
 
 /// A picture's grey levels, whatever its kind: 8 or 16 bits, palette, floating point.
-fn read(path: &Path, channel: Channel) -> Result<Field, Failure> {
-    let failed = |problem: String| Failure::new(format!("{}: {problem}", path.display()));
+fn read(path: &Path, channel: Channel) -> Result<Field, LayerError> {
+    let failed = |problem: String| LayerError::new(format!("{}: {problem}", path.display()));
     let reader = image::ImageReader::open(path).map_err(|error| failed(error.to_string()))?;
     let reader = reader.with_guessed_format().map_err(|error| failed(error.to_string()))?;
     let decoded = reader.decode().map_err(|error| failed(error.to_string()))?.into_rgba32f();

@@ -6,12 +6,12 @@
 use clip::{Clip, Mesh};
 use fluid::Field;
 use geometry::{Bounds, Vec3};
-use render::{Camera, Painter, Side, View};
+use render::{Camera, Painter, View, ViewSide};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::explain;
-use shot::{Failure, Remark};
+use shot::{Diagnostic, LayerError};
 
 /// Whose silhouette is taken.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -22,15 +22,15 @@ pub struct Silhouette {
 }
 
 impl Silhouette {
-    pub(super) fn check(&self, path: &str, meshes: &[Mesh]) -> Vec<Remark> {
+    pub(super) fn check(&self, path: &str, meshes: &[Mesh]) -> Vec<Diagnostic> {
         if meshes.is_empty() {
-            let help = Some("give the shot a `file` or a `sample` as input".into());
-            let message = "the scene has no mesh whose silhouette could be taken".into();
-            return vec![Remark { path: path.into(), message, help }];
+            let help = "give the shot a `file` or a `sample` as input";
+            let message = "the scene has no mesh whose silhouette could be taken";
+            return vec![Diagnostic::new(path, message).with_help(help)];
         }
         let unknown = self.mesh.iter().filter(|name| !meshes.iter().any(|mesh| mesh.name == **name));
         let known = || meshes.iter().map(|mesh| mesh.name.as_str());
-        unknown.map(|name| Remark::unknown(format!("{path}.mesh"), "mesh", name, known())).collect()
+        unknown.map(|name| Diagnostic::unknown(format!("{path}.mesh"), "mesh", name, known())).collect()
     }
 }
 
@@ -39,7 +39,7 @@ impl Silhouette {
 #[serde(deny_unknown_fields, default)]
 pub struct Window {
     /// The side from which the scene is looked at; the box is a window in front of it.
-    pub view: Side,
+    pub view: ViewSide,
     /// The point of the scene in the middle of the box. Default: the middle of everything that happens, with the floor of the box under the
     /// lowest point.
     pub centre: Option<[f64; 3]>,
@@ -47,7 +47,7 @@ pub struct Window {
 
 impl Default for Window {
     fn default() -> Self {
-        Self { view: Side::Front, centre: None }
+        Self { view: ViewSide::Front, centre: None }
     }
 }
 
@@ -106,11 +106,11 @@ impl Silhouettes {
     }
 
     /// The mask of a frame; the last one stays.
-    pub(super) fn mask(&self, frame: usize, silhouette: &Silhouette) -> Result<Field, Failure> {
+    pub(super) fn mask(&self, frame: usize, silhouette: &Silhouette) -> Result<Field, LayerError> {
         let frame = self.clip.frame(frame.min(self.clip.frame_count().saturating_sub(1)))?;
         let mesh = silhouette.mesh.as_ref().and_then(|name| self.clip.mesh_index(name));
         let mask =
-            Painter::new(&self.clip).mask(&frame, &self.camera, self.size, mesh).map_err(Failure::new)?;
+            Painter::new(&self.clip).mask(&frame, &self.camera, self.size, mesh).map_err(LayerError::new)?;
         Ok(Field::from_image(self.size[0] as usize, self.size[1] as usize, &mask).map_err(explain)?)
     }
 }
@@ -124,7 +124,7 @@ mod tests {
         // a square metre that stands on the floor a metre to the right of the middle
         let corners = vec![[0.5, 0.0, 0.3], [1.5, 0.0, 0.3], [1.5, 1.0, 0.3], [0.5, 1.0, 0.3]];
         let clip = Clip::still(Mesh::new("square", corners, &[[0, 1, 2], [0, 2, 3]]), 24.0, 3);
-        let window = Window { view: Side::Front, centre: Some([0.0, 1.0, 0.0]) };
+        let window = Window { view: ViewSide::Front, centre: Some([0.0, 1.0, 0.0]) };
         let masks = Silhouettes::new(&clip, &window, [4.0, 2.0], 100).unwrap();
         let mask = masks.mask(1, &Silhouette::default()).unwrap();
         assert_eq!(mask.points, [200, 100, 1]);
@@ -140,8 +140,8 @@ mod tests {
     #[test]
     fn unknown_meshes_and_empty_scenes_are_remarked() {
         let silhouette = Silhouette { mesh: Some("bdoy".into()) };
-        assert!(silhouette.check("x", &[])[0].message.contains("no mesh"));
-        let remarks = silhouette.check("x", &[Mesh::new("body", vec![], &[])]);
-        assert_eq!(remarks[0].help.as_deref(), Some("did you mean `body`?"));
+        assert!(silhouette.check("x", &[])[0].message().contains("no mesh"));
+        let diagnostics = silhouette.check("x", &[Mesh::new("body", vec![], &[])]);
+        assert_eq!(diagnostics[0].remedy(), Some("did you mean `body`?"));
     }
 }

@@ -10,7 +10,7 @@ use super::Smoke;
 use super::explain;
 use super::image::{Canvas, Painting};
 use super::silhouette::Silhouettes;
-use shot::{Dial, Failure, FrameResult, Simulation, Target};
+use shot::{Dial, FrameResult, LayerError, Simulation, Target};
 
 /// How often in a frame what moves is moved on.
 const MOVES_PER_FRAME: usize = 4;
@@ -40,7 +40,7 @@ struct Painted {
 }
 
 impl Smoking {
-    pub(super) fn new(settings: &Smoke, input: &Target) -> Result<Self, Failure> {
+    pub(super) fn new(settings: &Smoke, input: &Target) -> Result<Self, LayerError> {
         let domain = settings.domain()?;
         let silhouettes = if settings.images().iter().any(|(_, image)| image.silhouette.is_some()) {
             let size = [settings.size[0], settings.size[1]];
@@ -51,7 +51,7 @@ impl Smoking {
         };
         let frame_rate_hz = input.clip.frame_rate_hz;
         let canvas = Canvas { domain, folder: input.folder.clone(), frame_rate_hz, silhouettes };
-        let rows = |image: &Option<Image>, base: f64| -> Result<Option<Vec<f32>>, Failure> {
+        let rows = |image: &Option<Image>, base: f64| -> Result<Option<Vec<f32>>, LayerError> {
             let Some(image) = image else { return Ok(None) };
             let mut rows =
                 profile(&Painting::new(image, &canvas)?.values(&canvas, 0.0)?, &domain).map_err(explain)?;
@@ -73,8 +73,8 @@ impl Smoking {
             ..Initial::default()
         };
         let (fluid, state) = settings.fluid(domain, &initial).map_err(explain)?;
-        let source = |source: &super::Source| -> Result<Painted, Failure> {
-            let unknown = || Failure::new(format!("there is no field `{}`", source.to));
+        let source = |source: &super::SmokeSource| -> Result<Painted, LayerError> {
+            let unknown = || LayerError::new(format!("there is no field `{}`", source.to));
             Ok(Painted {
                 quantity: settings.quantity(&source.to).ok_or_else(unknown)?,
                 painting: Painting::new(&source.image, &canvas)?,
@@ -100,7 +100,7 @@ impl Smoking {
     }
 
     /// Moves on from one time of the film to another.
-    fn advance(&mut self, from: f64, to: f64, seconds: f64) -> Result<fluid::Report, Failure> {
+    fn advance(&mut self, from: f64, to: f64, seconds: f64) -> Result<fluid::Report, LayerError> {
         let moving = |painting: &Painting| painting.moves();
         let lively = self.obstacles.iter().any(moving) || self.sources.iter().any(|s| moving(&s.painting));
         let parts = if lively { MOVES_PER_FRAME } else { 1 };
@@ -122,7 +122,7 @@ impl Smoking {
         Ok(whole)
     }
 
-    fn drive(&self, now: f64) -> Result<Vec<fluid::Source>, Failure> {
+    fn drive(&self, now: f64) -> Result<Vec<fluid::Source>, LayerError> {
         let mut sources = Vec::new();
         for source in &self.sources {
             let strength = source.strength.at(now);
@@ -151,8 +151,8 @@ impl Smoking {
     }
 
     /// Motion between two frames of the bodies that are only known frame by frame.
-    fn tracks(&self, from: f64, to: f64) -> Result<Vec<Option<MovingMask>>, Failure> {
-        let track = |painting: &Painting| -> Result<Option<MovingMask>, Failure> {
+    fn tracks(&self, from: f64, to: f64) -> Result<Vec<Option<MovingMask>>, LayerError> {
+        let track = |painting: &Painting| -> Result<Option<MovingMask>, LayerError> {
             if !painting.moves() || painting.follows_a_path() || to <= from {
                 return Ok(None);
             }
@@ -173,7 +173,7 @@ impl Smoking {
         now: f64,
         fraction: f64,
         tracks: &[Option<MovingMask>],
-    ) -> Result<Option<Obstacle>, Failure> {
+    ) -> Result<Option<Obstacle>, LayerError> {
         let domain = &self.canvas.domain;
         let mut whole: Option<Obstacle> = None;
         for (painting, track) in self.obstacles.iter().zip(tracks) {
@@ -238,7 +238,7 @@ impl Smoking {
 }
 
 impl Simulation for Smoking {
-    fn frame(&mut self, index: usize) -> Result<FrameResult, Failure> {
+    fn frame(&mut self, index: usize) -> Result<FrameResult, LayerError> {
         let frame = 1.0 / self.canvas.frame_rate_hz;
         let now = index as f64 * frame;
         let report = match index {
@@ -278,7 +278,7 @@ impl Simulation for Smoking {
         self.state.to_bytes(&self.fluid)
     }
 
-    fn restore(&mut self, checkpoint: &[u8]) -> Result<(), Failure> {
+    fn restore(&mut self, checkpoint: &[u8]) -> Result<(), LayerError> {
         self.state = State::from_bytes(&self.fluid, checkpoint).map_err(explain)?;
         Ok(())
     }
@@ -297,7 +297,7 @@ impl Simulation for Smoking {
 }
 
 /// The sum of images at the first frame.
-fn total(images: &[Image], canvas: &Canvas) -> Result<Field, Failure> {
+fn total(images: &[Image], canvas: &Canvas) -> Result<Field, LayerError> {
     let mut sum = Field::constant(canvas.domain.points(), 0.0);
     for image in images {
         let field = Painting::new(image, canvas)?.values(canvas, 0.0)?;

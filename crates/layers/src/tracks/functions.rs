@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use shell::tracks::{Averages, Clusters, RestSurface, TestFunctions, cluster, harmonics};
 
 use super::Tracks;
-use shot::{Failure, Target};
+use shot::{LayerError, Target};
 
 /// Test functions: where averages are taken.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -16,12 +16,12 @@ pub struct Tests {
     /// `hats` (one per point of the animation's mesh), `clusters`, `painted` or `harmonics`. Default: hats on a finer mesh,
     /// clusters on the same.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub kind: Option<Kind>,
+    pub kind: Option<TestFunctionKind>,
     /// How many clusters or harmonics: more keep smaller gestures, fewer leave larger folds to physics.
     #[schemars(range(min = 1, max = 100_000))]
     pub count: usize,
     /// Painted regions, each a selector on the animation's mesh and, where the names differ, another on the tracked one.
-    pub regions: Vec<Region>,
+    pub regions: Vec<TestRegion>,
     /// Shape of clusters: 1 compact, 0 flat.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub compactness: f64,
@@ -41,7 +41,7 @@ pub struct Tests {
 /// A kind of test functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum TestFunctionKind {
     /// One per point of the animation's mesh: 1 there, 0 at its neighbours.
     Hats,
     /// Regions that move alike.
@@ -55,7 +55,7 @@ pub enum Kind {
 /// A painted region.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Region {
+pub struct TestRegion {
     /// On the animation's mesh.
     pub guide: Selector,
     /// On the tracked mesh. Default: the same region, carried over.
@@ -80,8 +80,8 @@ impl Default for Tests {
 
 impl Tests {
     /// The kind, or what is usual for the mesh.
-    pub(super) fn kind(&self, same_mesh: bool) -> Kind {
-        self.kind.unwrap_or(if same_mesh { Kind::Clusters } else { Kind::Hats })
+    pub(super) fn kind(&self, same_mesh: bool) -> TestFunctionKind {
+        self.kind.unwrap_or(if same_mesh { TestFunctionKind::Clusters } else { TestFunctionKind::Hats })
     }
 
     /// Selectors on the animation's mesh with their places.
@@ -106,7 +106,7 @@ pub(super) struct Pieces {
 
 impl Tracks {
     /// Everything but the physics. All that can be wrong with correspondence and test functions is found here.
-    pub(super) fn pieces(&self, input: &Target) -> Result<Pieces, Failure> {
+    pub(super) fn pieces(&self, input: &Target) -> Result<Pieces, LayerError> {
         let guide = input.mesh();
         let (mesh, correspondence) = self.tracked_mesh(input)?;
         let (rest, triangles) = (mesh.rest(), mesh.point_triangles());
@@ -123,19 +123,19 @@ impl Tracks {
         let free: Vec<bool> = known.iter().map(|known| !known).collect();
         let guide_rest = guide.rest();
         let guide_triangles = guide.point_triangles();
-        let make = |tests: &Tests| -> Result<Averages, Failure> {
+        let make = |tests: &Tests| -> Result<Averages, LayerError> {
             let coarse = RestSurface { rest: &guide_rest, triangles: &guide_triangles };
             let fine = RestSurface { rest: &rest, triangles: &triangles };
             let averages = match tests.kind(self.is_same_mesh()) {
-                Kind::Harmonics => {
+                TestFunctionKind::Harmonics => {
                     let functions = harmonics(&rest, &triangles, tests.count).map_err(explain)?;
                     let names = (0..functions.len()).map(|tone| format!("harmonic {tone}")).collect();
                     return Averages::through(names, &functions, fine, &correspondence, &free)
                         .map_err(explain);
                 }
-                Kind::Hats => TestFunctions::hats(&correspondence),
-                Kind::Painted => painted(tests, input, &mesh, &correspondence)?,
-                Kind::Clusters => {
+                TestFunctionKind::Hats => TestFunctions::hats(&correspondence),
+                TestFunctionKind::Painted => painted(tests, input, &mesh, &correspondence)?,
+                TestFunctionKind::Clusters => {
                     let regions = clusters(tests, input, &guide_triangles)?;
                     TestFunctions::regions(&guide_rest, &guide_triangles, &regions, &correspondence)
                 }
@@ -172,9 +172,11 @@ fn painted(
     input: &Target,
     tracked: &Mesh,
     correspondence: &Prolongation,
-) -> Result<TestFunctions, Failure> {
+) -> Result<TestFunctions, LayerError> {
     if tests.regions.is_empty() {
-        return Err(Failure::new("there are no painted regions").with_help("name them under `tests.regions`"));
+        return Err(
+            LayerError::new("there are no painted regions").with_help("name them under `tests.regions`")
+        );
     }
     // selectors by place look at a first frame: the tracked mesh has its rest shape
     let alone = Clip::still(tracked.clone(), input.clip.frame_rate_hz, 1);
@@ -194,7 +196,7 @@ fn painted(
     Ok(functions)
 }
 
-fn clusters(tests: &Tests, input: &Target, triangles: &[[u32; 3]]) -> Result<Vec<u32>, Failure> {
+fn clusters(tests: &Tests, input: &Target, triangles: &[[u32; 3]]) -> Result<Vec<u32>, LayerError> {
     let count = input.clip.frame_count();
     let mut frames = Vec::new();
     let mut random = tests.seed;
@@ -235,7 +237,7 @@ fn numbers(weights: &[f32]) -> Vec<f64> {
 }
 
 /// Names the remedy.
-fn explain(error: shell::Error) -> Failure {
+fn explain(error: shell::Error) -> LayerError {
     use shell::Error;
     let help = match &error {
         Error::EmptyTest { .. } => {
@@ -248,7 +250,7 @@ fn explain(error: shell::Error) -> Failure {
         Error::Clusters { .. } => {
             "ask for one cluster per separate piece at least, and for fewer than there are triangles"
         }
-        _ => return Failure::new(error),
+        _ => return LayerError::new(error),
     };
-    Failure::new(error).with_help(help)
+    LayerError::new(error).with_help(help)
 }

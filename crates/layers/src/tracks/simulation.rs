@@ -9,7 +9,7 @@ use shell::tracks::{Averages, ConstraintStrength, ForceLimit, Reshaping, Tracked
 use shell::{Bending, Cloth, ClothBuilder, Material, Plasticity, Strain, Uvs, WindField};
 
 use super::Tracks;
-use shot::{Failure, FrameResult, Simulation, Target};
+use shot::{FrameResult, LayerError, Simulation, Target};
 
 use crate::shared::Collider;
 use crate::shared::points::{corner_uvs, to_vectors};
@@ -49,17 +49,17 @@ impl Recipe {
 }
 
 impl Following {
-    pub(super) fn new(settings: &Tracks, input: &Target) -> Result<Self, Failure> {
+    pub(super) fn new(settings: &Tracks, input: &Target) -> Result<Self, LayerError> {
         let parts = settings.pieces(input)?;
-        let material = settings.fabric.of(&settings.material).map_err(Failure::new)?;
+        let material = settings.fabric.of(&settings.material).map_err(LayerError::new)?;
         let recipe = Recipe {
             uvs: corner_uvs(&parts.mesh),
             triangles: parts.triangles.clone(),
             material: material.clone(),
             bending: settings.bending,
-            wind: Arc::new(settings.wind.clone().field().map_err(Failure::new)?),
+            wind: Arc::new(settings.wind.clone().field().map_err(LayerError::new)?),
         };
-        let cloth = recipe.make(&parts.rest).map_err(Failure::new)?;
+        let cloth = recipe.make(&parts.rest).map_err(LayerError::new)?;
         let mut known = parts.known;
         cloth.report.massless.iter().for_each(|&point| known[point as usize] = true);
         let (first, second) = (parts.first.len(), parts.second.as_ref().map_or(0, Averages::len));
@@ -88,7 +88,7 @@ impl Following {
             notes.push(("averages afterwards".into(), format!("{second}")));
         }
         for relief in &settings.relief {
-            recipe.make(&relief.shape.pressed(&parts.rest, &parts.triangles)).map_err(Failure::new)?;
+            recipe.make(&relief.shape.pressed(&parts.rest, &parts.triangles)).map_err(LayerError::new)?;
         }
         let reshaping = (!settings.relief.is_empty()).then(|| Reshaping {
             shapes: settings.relief.iter().map(|r| r.shape.pressed(&parts.rest, &parts.triangles)).collect(),
@@ -131,12 +131,12 @@ impl Following {
         })
     }
 
-    fn guide(&self, frame: usize) -> Result<Vec<Vec3>, Failure> {
+    fn guide(&self, frame: usize) -> Result<Vec<Vec3>, LayerError> {
         Ok(to_vectors(&self.input.points(frame)?))
     }
 
     /// Puts the shell on the first frame and lets it settle.
-    fn begin(&mut self) -> Result<(), Failure> {
+    fn begin(&mut self) -> Result<(), LayerError> {
         let guide = self.guide(0)?;
         self.tracked.begin(&guide).map_err(explain)?;
         let frame = 1.0 / self.input.clip.frame_rate_hz;
@@ -151,7 +151,7 @@ impl Following {
     }
 
     /// From the frame before to `index`.
-    fn advance(&mut self, index: usize, result: &mut FrameResult) -> Result<(), Failure> {
+    fn advance(&mut self, index: usize, result: &mut FrameResult) -> Result<(), LayerError> {
         let duration = 1.0 / self.input.clip.frame_rate_hz;
         let last = self.input.clip.frame_count() - 1;
         let (here, next) = (self.guide(index - 1)?, self.guide(index)?);
@@ -189,7 +189,7 @@ impl Following {
         span: &shell::tracks::GuideSpan,
         duration: f64,
         result: &mut FrameResult,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), LayerError> {
         let contact_model = against(&mut self.collider);
         let effort = self.tracked.advance(span, duration, contact_model, &mut []).map_err(explain)?;
         result.figures.add("effort/substeps", "", effort.steps as f64);
@@ -200,7 +200,7 @@ impl Following {
 }
 
 impl Simulation for Following {
-    fn frame(&mut self, index: usize) -> Result<FrameResult, Failure> {
+    fn frame(&mut self, index: usize) -> Result<FrameResult, LayerError> {
         let mut result = FrameResult::default();
         if index == 0 {
             result.warnings = self.warnings.clone();
@@ -265,8 +265,8 @@ impl Simulation for Following {
         [&length[..], &state, &contact].concat()
     }
 
-    fn restore(&mut self, checkpoint: &[u8]) -> Result<(), Failure> {
-        let other = || Failure::new("the checkpoint is not one of this shell");
+    fn restore(&mut self, checkpoint: &[u8]) -> Result<(), LayerError> {
+        let other = || LayerError::new("the checkpoint is not one of this shell");
         let (length, rest) = checkpoint.split_first_chunk::<8>().ok_or_else(other)?;
         let (state, contact) =
             rest.split_at_checked(u64::from_le_bytes(*length) as usize).ok_or_else(other)?;
@@ -296,7 +296,7 @@ fn strengths(
     averages: &Averages,
     first: usize,
     masses: &[f64],
-) -> Result<ConstraintStrength, Failure> {
+) -> Result<ConstraintStrength, LayerError> {
     if settings.loosen.is_empty() && settings.then.is_none() {
         return Ok(ConstraintStrength::hard());
     }

@@ -7,20 +7,20 @@ use std::time::Instant;
 use clip::{Clip, Frame, Frames};
 
 use super::LayerBake;
-use crate::layer::{Failure, Figures, FrameResult, Simulation, Target};
+use crate::layer::{Figures, FrameResult, LayerError, Simulation, Target};
 use crate::measure::Measure;
 use crate::progress::{Context, Event};
 use crate::registry::CountCrossings;
 use crate::shot::LayerEntry;
 use crate::store::{Store, StoredFrame, StoredFrames, grids};
-use crate::{Error, Key};
+use crate::{BakeKey, Error};
 
 pub(super) struct Job<'a> {
     pub(super) entry: &'a LayerEntry,
     pub(super) target: Target,
     /// The input on the mesh that the layer gives back.
     pub(super) carried: Clip,
-    pub(super) key: Key,
+    pub(super) key: BakeKey,
     pub(super) folder: PathBuf,
     /// Frames `0..need` are wanted.
     pub(super) need: usize,
@@ -145,7 +145,7 @@ impl Job<'_> {
         for grid in &mut result.grids {
             if let Some(place) = grid.not_finite() {
                 let sentence = format!("`{}` is not a finite number at point {place:?}", grid.name);
-                return Err(self.failed(index, Failure::new(sentence)));
+                return Err(self.failed(index, LayerError::new(sentence)));
             }
             grid.name = format!("{}/{}", self.entry.name, grid.name);
         }
@@ -163,7 +163,7 @@ impl Job<'_> {
         let counts = |frame: &Frame| frame.points.iter().map(Vec::len).collect::<Vec<_>>();
         if counts(frame) != counts(below) || frame.pose.len() != below.pose.len() {
             let sentence = "the layer gave back another number of meshes, points or joints than it got";
-            return Err(self.failed(index, Failure::new(sentence)));
+            return Err(self.failed(index, LayerError::new(sentence)));
         }
         let not_finite =
             |points: &Vec<[f32; 3]>| points.iter().position(|p| p.iter().any(|x| !x.is_finite()));
@@ -175,12 +175,12 @@ impl Job<'_> {
         }
         let joint = frame.pose.iter().position(|joint| !joint.matrix().is_finite());
         match joint {
-            Some(joint) => Err(self.failed(index, Failure::new(format!("joint {joint} is not finite")))),
+            Some(joint) => Err(self.failed(index, LayerError::new(format!("joint {joint} is not finite")))),
             None => Ok(()),
         }
     }
 
-    fn failed(&self, frame: usize, failure: Failure) -> Error {
+    fn failed(&self, frame: usize, failure: LayerError) -> Error {
         let help = failure.remedy().map(str::to_owned);
         Error::Frame { layer: self.entry.name.clone(), frame, failure, help }
     }

@@ -7,7 +7,7 @@
 use clip::{Frame, Transform};
 use glam::{Quat, Vec3};
 
-use crate::Key;
+use crate::BakeKey;
 use crate::layer::{Figure, Figures};
 
 const FRAME_MARK: &[u8; 8] = b"FTFRAME2";
@@ -54,7 +54,7 @@ impl StoredFrame {
         below
     }
 
-    pub(crate) fn encode(&self, key: &Key, index: usize) -> Vec<u8> {
+    pub(crate) fn encode(&self, key: &BakeKey, index: usize) -> Vec<u8> {
         let floats: usize = self.points.iter().flatten().map(Vec::len).sum();
         let mut bytes = Vec::with_capacity(12 * floats + 256);
         begin(&mut bytes, FRAME_MARK, key, index);
@@ -86,7 +86,7 @@ impl StoredFrame {
     }
 
     /// `None` when the bytes are not this frame of this layer, whole.
-    pub(crate) fn decode(bytes: &[u8], key: &Key, index: usize) -> Option<Self> {
+    pub(crate) fn decode(bytes: &[u8], key: &BakeKey, index: usize) -> Option<Self> {
         let mut bytes = open(bytes, FRAME_MARK, key, index)?;
         let meshes = take(&mut bytes)?;
         let counts: Vec<u32> = (0..meshes).map(|_| take(&mut bytes)).collect::<Option<_>>()?;
@@ -116,7 +116,7 @@ impl StoredFrame {
 }
 
 /// A simulation's state as a file.
-pub(crate) fn seal_checkpoint(key: &Key, index: usize, state: &[u8]) -> Vec<u8> {
+pub(crate) fn seal_checkpoint(key: &BakeKey, index: usize, state: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(state.len() + 128);
     begin(&mut bytes, CHECKPOINT_MARK, key, index);
     bytes.extend_from_slice(state);
@@ -124,11 +124,11 @@ pub(crate) fn seal_checkpoint(key: &Key, index: usize, state: &[u8]) -> Vec<u8> 
 }
 
 /// The state in a file, if it is whole and the one asked for.
-pub(crate) fn open_checkpoint(bytes: &[u8], key: &Key, index: usize) -> Option<Vec<u8>> {
+pub(crate) fn open_checkpoint(bytes: &[u8], key: &BakeKey, index: usize) -> Option<Vec<u8>> {
     open(bytes, CHECKPOINT_MARK, key, index).map(<[u8]>::to_vec)
 }
 
-fn begin(bytes: &mut Vec<u8>, mark: &[u8; 8], key: &Key, index: usize) {
+fn begin(bytes: &mut Vec<u8>, mark: &[u8; 8], key: &BakeKey, index: usize) {
     bytes.extend_from_slice(mark);
     bytes.extend_from_slice(key.bytes());
     put(bytes, index as u32);
@@ -141,7 +141,7 @@ fn seal(mut bytes: Vec<u8>) -> Vec<u8> {
 }
 
 /// The content between the head and the hash, if both are right.
-fn open<'a>(bytes: &'a [u8], mark: &[u8; 8], key: &Key, index: usize) -> Option<&'a [u8]> {
+fn open<'a>(bytes: &'a [u8], mark: &[u8; 8], key: &BakeKey, index: usize) -> Option<&'a [u8]> {
     let (content, hash) = bytes.split_at_checked(bytes.len().checked_sub(HASH)?)?;
     let mut head = Vec::new();
     begin(&mut head, mark, key, index);
@@ -213,7 +213,7 @@ fn pose_bits(pose: &[Transform]) -> Vec<u32> {
 mod tests {
     use super::*;
 
-    fn example() -> (StoredFrame, Key) {
+    fn example() -> (StoredFrame, BakeKey) {
         let mut figures = Figures::default();
         figures.add("energy/total", "J", 0.1 + 0.2);
         let joint = Transform { translation: Vec3::new(1.0, -0.0, 3.0), ..Transform::IDENTITY };
@@ -224,7 +224,7 @@ mod tests {
             figures,
             warnings: vec!["it sags".into()],
         };
-        (frame, Key::of(&[b"k"]))
+        (frame, BakeKey::of(&[b"k"]))
     }
 
     #[test]
@@ -246,7 +246,7 @@ mod tests {
             assert_eq!(StoredFrame::decode(&damaged, &key, 7), None, "byte {at}");
         }
         assert_eq!(StoredFrame::decode(&bytes, &key, 8), None, "another frame");
-        assert_eq!(StoredFrame::decode(&bytes, &Key::of(&[b"other"]), 7), None, "another layer");
+        assert_eq!(StoredFrame::decode(&bytes, &BakeKey::of(&[b"other"]), 7), None, "another layer");
         assert_eq!(open_checkpoint(&bytes, &key, 7), None, "not a checkpoint");
     }
 

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shot::{
-    BakeOptions, Failure, FrameResult, Layer, Reader, Registry, Remark, Settings, Shot, Simulation, Target,
+    BakeOptions, Diagnostic, FrameResult, Layer, LayerError, Reader, Registry, Settings, Shot, Simulation,
+    Target,
 };
 
 /// Every point hangs on its input by a damped spring: second-order state that remembers the whole past.
@@ -64,14 +65,14 @@ impl Settings for Lag {
 }
 
 impl Layer for Lag {
-    fn check(&self, input: &Target) -> Vec<Remark> {
+    fn check(&self, input: &Target) -> Vec<Diagnostic> {
         let mesh = input.mesh();
         let unknown = self.follow.group.iter().filter(|name| mesh.group(name).is_none());
         let known = || mesh.groups.iter().map(|group| group.name.as_str());
-        unknown.map(|name| Remark::unknown("follow.group", "vertex group", name, known())).collect()
+        unknown.map(|name| Diagnostic::unknown("follow.group", "vertex group", name, known())).collect()
     }
 
-    fn prepare(&self, input: &Target) -> Result<Box<dyn Simulation>, Failure> {
+    fn prepare(&self, input: &Target) -> Result<Box<dyn Simulation>, LayerError> {
         Ok(Box::new(Lagging { settings: self.clone(), input: input.clone(), x: Vec::new(), v: Vec::new() }))
     }
 }
@@ -84,9 +85,9 @@ struct Lagging {
 }
 
 impl Simulation for Lagging {
-    fn frame(&mut self, index: usize) -> Result<FrameResult, Failure> {
+    fn frame(&mut self, index: usize) -> Result<FrameResult, LayerError> {
         if self.settings.break_at == Some(index) {
-            return Err(Failure::new("the spring broke").with_help("lower `frequency`"));
+            return Err(LayerError::new("the spring broke").with_help("lower `frequency`"));
         }
         let guide: Vec<f64> = self.input.points(index)?.iter().flatten().map(|x| f64::from(*x)).collect();
         if index == 0 {
@@ -121,7 +122,7 @@ impl Simulation for Lagging {
         self.x.iter().chain(&self.v).flat_map(|x| x.to_le_bytes()).collect()
     }
 
-    fn restore(&mut self, checkpoint: &[u8]) -> Result<(), Failure> {
+    fn restore(&mut self, checkpoint: &[u8]) -> Result<(), LayerError> {
         let all: Vec<f64> = checkpoint
             .chunks_exact(8)
             .map(|b| f64::from_le_bytes(b.try_into().expect("eight bytes")))
@@ -161,7 +162,7 @@ impl Layer for Mean {
         (3.0 * self.window * input.clip.frame_rate_hz).ceil() as usize
     }
 
-    fn prepare(&self, input: &Target) -> Result<Box<dyn Simulation>, Failure> {
+    fn prepare(&self, input: &Target) -> Result<Box<dyn Simulation>, LayerError> {
         Ok(Box::new(Averaging { ahead: self.look_ahead(input), input: input.clone() }))
     }
 }
@@ -172,7 +173,7 @@ struct Averaging {
 }
 
 impl Simulation for Averaging {
-    fn frame(&mut self, index: usize) -> Result<FrameResult, Failure> {
+    fn frame(&mut self, index: usize) -> Result<FrameResult, LayerError> {
         let last = (index + self.ahead).min(self.input.clip.frame_count() - 1);
         let first = index.saturating_sub(self.ahead);
         let mut points = self.input.points(first)?;
@@ -189,7 +190,7 @@ impl Simulation for Averaging {
         Vec::new()
     }
 
-    fn restore(&mut self, _: &[u8]) -> Result<(), Failure> {
+    fn restore(&mut self, _: &[u8]) -> Result<(), LayerError> {
         Ok(())
     }
 }

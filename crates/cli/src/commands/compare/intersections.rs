@@ -6,9 +6,9 @@ use clip::Clip;
 use contact::{AuditedSurface, Crossing, audit};
 use serde_json::{Value, json};
 
+use crate::console::Console;
+use crate::error::CliError;
 use crate::source;
-use crate::trouble::Trouble;
-use crate::voice::Voice;
 
 /// What crosses in a clip: each mesh with itself and with the others.
 pub(super) struct Intersections {
@@ -21,8 +21,8 @@ pub(super) struct Intersections {
 }
 
 impl Intersections {
-    pub(super) fn count(clip: &Clip, voice: &Voice) -> Result<Self, Trouble> {
-        let listener = voice.progress();
+    pub(super) fn count(clip: &Clip, console: &Console) -> Result<Self, CliError> {
+        let listener = console.progress();
         let triangles: Vec<Vec<[u32; 3]>> = clip.meshes.iter().map(clip::Mesh::point_triangles).collect();
         let meshes = 0..clip.meshes.len() as u32;
         let pairs = meshes.clone().flat_map(|a| (a..meshes.end).map(move |b| [a, b]));
@@ -40,7 +40,7 @@ impl Intersections {
                     is_obstacle: false,
                 })
                 .collect();
-            let crossings = audit(&audited).map_err(|error| Trouble::usage(error.to_string()))?;
+            let crossings = audit(&audited).map_err(|error| CliError::usage(error.to_string()))?;
             found.per_frame.push(crossings.len());
             for Crossing { first, second } in &crossings {
                 *found.by_meshes.entry([first.0, second.0]).or_default() += 1;

@@ -5,18 +5,18 @@ mod common;
 use std::path::Path;
 
 use common::registry;
-use shot::{Error, Mistake, Reader};
+use shot::{Diagnostic, Error, Reader};
 
-/// Mistakes of the file alone, or with its input when there are none.
-fn mistakes(text: &str) -> Vec<Mistake> {
+/// Diagnostics of the file alone, or with its input when there are none.
+fn mistakes(text: &str) -> Vec<Diagnostic> {
     match Reader::new(registry()).parse("test.toml", text, Path::new("")) {
         Ok(shot) => shot.check(),
-        Err(Error::Mistakes(mistakes)) => mistakes.0,
+        Err(Error::Invalid(mistakes)) => mistakes.0,
         Err(other) => panic!("{other}"),
     }
 }
 
-fn only(text: &str) -> Mistake {
+fn only(text: &str) -> Diagnostic {
     let found = mistakes(text);
     assert_eq!(found.len(), 1, "{found:#?}");
     found[0].clone()
@@ -157,7 +157,7 @@ fn files_that_are_not_there() {
 #[test]
 fn all_mistakes_come_in_one_go_and_in_order() {
     let text = "[input]\nsampel = \"flag\"\n\n[[layer]]\nkind = \"lag\"\nfrequncy = 3\nmaterial = 5\n\n[[layer]]\nkind = \"smoth\"\n\n[output]\nfile = []\n";
-    let lines: Vec<usize> = mistakes(text).iter().map(Mistake::line).collect();
+    let lines: Vec<usize> = mistakes(text).iter().map(Diagnostic::line).collect();
     assert_eq!(lines, [2, 6, 7, 10, 13]);
     let names = "[input]\nsample = \"flag\"\n[[layer]]\nkind = \"lag\"\nname = \"a\"\n[[layer]]\nkind = \"lag\"\nname = \"a\"\n";
     let mistake = only(names);
@@ -181,7 +181,7 @@ proptest::proptest! {
     /// Whatever is written in a file, reading it answers and does not panic, and every place lies in the text.
     #[test]
     fn any_text_gets_an_answer(text in "(\\[|\\]|input|layer|kind|lag|sample|flag|follow|=|\"|\n|\\{|\\}|[0-9]|\\.|,| |#|'|-|nan|ü){0,40}") {
-        if let Err(Error::Mistakes(found)) = Reader::new(registry()).parse("t.toml", &text, Path::new("")) {
+        if let Err(Error::Invalid(found)) = Reader::new(registry()).parse("t.toml", &text, Path::new("")) {
             for mistake in &found.0 {
                 proptest::prop_assert!(mistake.line() <= text.lines().count() + 1);
             }

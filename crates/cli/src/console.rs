@@ -11,16 +11,16 @@ use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::Value;
 use shot::{Event, Progress};
 
-use crate::trouble::Trouble;
+use crate::error::CliError;
 
 /// How a run speaks.
 #[derive(Clone, Copy)]
-pub(crate) struct Voice {
+pub(crate) struct Console {
     quiet: bool,
     bars: bool,
 }
 
-impl Voice {
+impl Console {
     pub(crate) fn new(quiet: bool) -> Self {
         // Lines are not broken: a command in a hint must survive being pasted. Fails only where a hook is set already.
         let _ = miette::set_hook(Box::new(|_| {
@@ -35,23 +35,23 @@ impl Voice {
     }
 
     /// The answer, on stdout, with a line's end.
-    pub(crate) fn answer(&self, text: impl AsRef<str>) -> Result<(), Trouble> {
+    pub(crate) fn answer(&self, text: impl AsRef<str>) -> Result<(), CliError> {
         let text = text.as_ref();
         self.answer_bytes(format!("{}\n", text.strip_suffix('\n').unwrap_or(text)).as_bytes())
     }
 
     /// The answer as it is.
-    pub(crate) fn answer_bytes(&self, bytes: &[u8]) -> Result<(), Trouble> {
+    pub(crate) fn answer_bytes(&self, bytes: &[u8]) -> Result<(), CliError> {
         let mut stdout = io::stdout().lock();
         let written = stdout.write_all(bytes).and_then(|()| stdout.flush());
         written.map_err(|error| match error.kind() {
-            io::ErrorKind::BrokenPipe => Trouble::NoReader,
-            _ => Trouble::output("stdout".as_ref(), &error),
+            io::ErrorKind::BrokenPipe => CliError::NoReader,
+            _ => CliError::output("stdout".as_ref(), &error),
         })
     }
 
     /// The answer for machines: one object.
-    pub(crate) fn answer_json(&self, answer: &Value) -> Result<(), Trouble> {
+    pub(crate) fn answer_json(&self, answer: &Value) -> Result<(), CliError> {
         self.answer(format!("{answer:#}"))
     }
 
@@ -63,19 +63,19 @@ impl Voice {
     }
 
     /// What went wrong: drawn on stderr and, for machines, as one object on stdout.
-    pub(crate) fn trouble(&self, trouble: Trouble, json: bool) {
-        if matches!(trouble, Trouble::NoReader) {
+    pub(crate) fn error(&self, error: CliError, json: bool) {
+        if matches!(error, CliError::NoReader) {
             return;
         }
-        if json && self.answer_json(&trouble.json()).is_err() {
+        if json && self.answer_json(&error.json()).is_err() {
             // stdout is gone; stderr still hears it below
         }
-        say(format!("{:?}", miette::Report::new(trouble)).trim_matches('\n'));
+        say(format!("{:?}", miette::Report::new(error)).trim_matches('\n'));
     }
 
     /// A listener for something that takes its time.
     pub(crate) fn progress(&self) -> Arc<Listener> {
-        Arc::new(Listener { voice: *self, task: Mutex::new(None) })
+        Arc::new(Listener { console: *self, task: Mutex::new(None) })
     }
 }
 
@@ -86,7 +86,7 @@ fn say(text: &str) {
 
 /// Listens to something that takes its time and shows how far it is.
 pub(crate) struct Listener {
-    voice: Voice,
+    console: Console,
     task: Mutex<Option<Task>>,
 }
 
@@ -101,7 +101,7 @@ struct Task {
     reused: usize,
     done: usize,
     /// When a plain line was last written, and how long to wait for the next.
-    told: Instant,
+    reported: Instant,
     pause: Duration,
 }
 
@@ -139,7 +139,7 @@ impl Listener {
         self.end(slot);
         let (frames, reused) = (reused.is_some(), reused.unwrap_or(0));
         let target =
-            if self.voice.bars { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+            if self.console.bars { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(Some(of as u64), target);
         let style = ProgressStyle::with_template("{msg} [{bar:32}] {pos}/{len}, {eta} left");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
@@ -149,8 +149,16 @@ impl Listener {
         bar.tick();
         let now = Instant::now();
         let title = title.to_owned();
-        *slot =
-            Some(Task { title, frames, bar, begun: now, reused, done: reused, told: now, pause: PAUSES[0] });
+        *slot = Some(Task {
+            title,
+            frames,
+            bar,
+            begun: now,
+            reused,
+            done: reused,
+            reported: now,
+            pause: PAUSES[0],
+        });
     }
 
     fn advance(&self, slot: &mut Option<Task>, done: usize, of: usize) {
@@ -158,12 +166,12 @@ impl Listener {
         task.done = done;
         task.bar.set_length(of as u64);
         task.bar.set_position(done as u64);
-        if !self.voice.bars && done < of && task.told.elapsed() >= task.pause {
-            task.told = Instant::now();
+        if !self.console.bars && done < of && task.reported.elapsed() >= task.pause {
+            task.reported = Instant::now();
             task.pause = task.pause.mul_f64(1.5).min(PAUSES[1]);
             let made = done.saturating_sub(task.reused).max(1) as f64;
             let left = task.begun.elapsed().mul_f64((of - done) as f64 / made);
-            self.voice.remark(&format!("{}: {done} of {of}, {} left", task.title, HumanDuration(left)));
+            self.console.remark(&format!("{}: {done} of {of}, {} left", task.title, HumanDuration(left)));
         }
     }
 
@@ -180,7 +188,7 @@ impl Listener {
                 format!("{}: {made} frames in {seconds:.1} s, {reused} were there already", task.title)
             }
         };
-        self.voice.remark(&line);
+        self.console.remark(&line);
     }
 }
 

@@ -7,7 +7,7 @@ use crate::{Clip, Error, Mesh};
 
 /// Something wrong with a clip.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Problem {
+pub struct Diagnostic {
     /// How bad it is.
     pub severity: Severity,
     /// The mesh's name, when it is about one.
@@ -30,7 +30,7 @@ pub enum Severity {
     Error,
 }
 
-impl std::fmt::Display for Problem {
+impl std::fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if let Some(mesh) = &self.mesh {
             write!(f, "mesh `{mesh}`, ")?;
@@ -44,18 +44,18 @@ impl std::fmt::Display for Problem {
 
 /// Looks through a whole clip, every frame of it. Of each kind of problem a mesh has, the first place and the number
 /// of places are told.
-pub fn problems(clip: &Clip) -> Vec<Problem> {
-    let mut problems = Vec::new();
+pub fn diagnose(clip: &Clip) -> Vec<Diagnostic> {
+    let mut diagnostics = Vec::new();
     if clip.frame_count() == 0 {
-        problems.push(Problem::of_clip("the clip", "it has no frames"));
+        diagnostics.push(Diagnostic::of_clip("the clip", "it has no frames"));
     }
     if clip.meshes.is_empty() && clip.skeleton.is_none() {
-        problems.push(Problem::of_clip("the clip", "it has neither a mesh nor a skeleton"));
+        diagnostics.push(Diagnostic::of_clip("the clip", "it has neither a mesh nor a skeleton"));
     }
     for mesh in &clip.meshes {
-        of_mesh(mesh, &mut problems);
+        of_mesh(mesh, &mut diagnostics);
     }
-    let known = problems.len();
+    let known = diagnostics.len();
     for frame in 0..clip.frame_count() {
         let Err(error) = clip.checked_frame(frame) else { continue };
         let (mesh, place) = match &error {
@@ -67,22 +67,28 @@ pub fn problems(clip: &Clip) -> Vec<Problem> {
             other => other.to_string(),
         };
         // the first bad frame of a mesh tells enough
-        if !problems[known..].iter().any(|problem| problem.mesh == mesh) {
-            problems.push(Problem { severity: Severity::Error, mesh, frame: Some(frame), place, words });
+        if !diagnostics[known..].iter().any(|problem| problem.mesh == mesh) {
+            diagnostics.push(Diagnostic {
+                severity: Severity::Error,
+                mesh,
+                frame: Some(frame),
+                place,
+                words,
+            });
         }
     }
-    problems
+    diagnostics
 }
 
-impl Problem {
+impl Diagnostic {
     fn of_clip(place: &str, words: &str) -> Self {
         Self { severity: Severity::Error, mesh: None, frame: None, place: place.into(), words: words.into() }
     }
 }
 
-fn of_mesh(mesh: &Mesh, problems: &mut Vec<Problem>) {
+fn of_mesh(mesh: &Mesh, diagnostics: &mut Vec<Diagnostic>) {
     let mut add = |severity, place: String, words: String| {
-        problems.push(Problem { severity, mesh: Some(mesh.name.clone()), frame: None, place, words });
+        diagnostics.push(Diagnostic { severity, mesh: Some(mesh.name.clone()), frame: None, place, words });
     };
     if let Some(vertex) = mesh.vertex_points.iter().position(|&point| point as usize >= mesh.point_count()) {
         let words = format!(
@@ -181,7 +187,7 @@ mod tests {
     use crate::{Frame, MemoryFrames};
 
     fn words(clip: &Clip) -> Vec<String> {
-        problems(clip).iter().map(ToString::to_string).collect()
+        diagnose(clip).iter().map(ToString::to_string).collect()
     }
 
     fn quad() -> Mesh {
@@ -203,7 +209,7 @@ mod tests {
         points.push([0.5, 0.5, 1.0]);
         points.push([9.0; 3]);
         let faces = [[0, 1, 2], [0, 2, 3], [0, 2, 4], [2, 1, 0], [3, 3, 1]];
-        let found = problems(&Clip::still(Mesh::new("m", points, &faces), 24.0, 1));
+        let found = diagnose(&Clip::still(Mesh::new("m", points, &faces), 24.0, 1));
         assert!(found.iter().all(|problem| problem.severity == Severity::Warning));
         let places: Vec<&str> = found.iter().map(|problem| problem.place.as_str()).collect();
         assert_eq!(places, ["triangle 4", "point 5", "triangle 3", "edge 0-2"]);
@@ -212,7 +218,7 @@ mod tests {
     #[test]
     fn what_cannot_be_simulated_is_an_error() {
         let empty = Clip::still(Mesh::new("m", vec![[0.0; 3]], &[]), 24.0, 0);
-        let errors = problems(&empty).iter().filter(|problem| problem.severity == Severity::Error).count();
+        let errors = diagnose(&empty).iter().filter(|problem| problem.severity == Severity::Error).count();
         assert_eq!(errors, 2, "no frames, no triangles");
         let outside = Clip::still(Mesh::new("m", vec![[0.0; 3]], &[[0, 1, 2]]), 24.0, 1);
         assert_eq!(words(&outside), ["mesh `m`, face 0: it uses a vertex beyond the 1 there are"]);

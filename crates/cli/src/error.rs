@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use miette::Diagnostic;
-use shot::Mistakes;
+use shot::Diagnostics;
 
 /// The input cannot be read, or the bake failed.
 pub(crate) const INPUT: u8 = 1;
@@ -19,11 +19,11 @@ pub(crate) const STOPPED: u8 = 130;
 
 /// Anything that ends a command early.
 #[derive(Debug, thiserror::Error, Diagnostic)]
-pub(crate) enum Trouble {
-    /// Mistakes in a shot file, each with its line.
+pub(crate) enum CliError {
+    /// Diagnostics in a shot file, each with its line.
     #[error(transparent)]
     #[diagnostic(transparent)]
-    Mistakes(#[from] Mistakes),
+    Diagnostics(#[from] Diagnostics),
     /// Everything else that has a sentence and perhaps a remedy.
     #[error("{message}")]
     Said {
@@ -37,7 +37,7 @@ pub(crate) enum Trouble {
     NoReader,
 }
 
-impl Trouble {
+impl CliError {
     /// A sentence about the input or the bake.
     pub(crate) fn input(message: impl Into<String>) -> Self {
         Self::Said { code: INPUT, message: message.into(), help: None }
@@ -91,7 +91,7 @@ impl Trouble {
     /// What the process ends with.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
-            Self::Mistakes(_) => USAGE,
+            Self::Diagnostics(_) => USAGE,
             Self::Said { code, .. } => *code,
             Self::NoReader => 0,
         }
@@ -109,28 +109,28 @@ impl Trouble {
             "help": help,
             "exit_code": self.exit_code(),
         });
-        if let Self::Mistakes(Mistakes(mistakes)) = self {
-            json["mistakes"] = mistakes.iter().map(mistake_json).collect();
+        if let Self::Diagnostics(Diagnostics(diagnostics)) = self {
+            json["mistakes"] = diagnostics.iter().map(diagnostic_json).collect();
         }
         json
     }
 }
 
-/// A mistake of a shot file for machines.
-pub(crate) fn mistake_json(mistake: &shot::Mistake) -> serde_json::Value {
+/// What is wrong in a shot file, for machines.
+pub(crate) fn diagnostic_json(diagnostic: &shot::Diagnostic) -> serde_json::Value {
     serde_json::json!({
-        "file": mistake.file(),
-        "line": mistake.line(),
-        "column": mistake.column(),
-        "text": mistake.excerpt(),
-        "message": mistake.message(),
-        "help": mistake.remedy(),
+        "file": diagnostic.file(),
+        "line": diagnostic.line(),
+        "column": diagnostic.column(),
+        "text": diagnostic.excerpt(),
+        "message": diagnostic.message(),
+        "help": diagnostic.remedy(),
     })
 }
 
-impl From<&clip::Error> for Trouble {
+impl From<&clip::Error> for CliError {
     fn from(error: &clip::Error) -> Self {
-        let trouble = match error {
+        let said = match error {
             clip::Error::Io { path, source } => return unreadable(path, source),
             clip::Error::NotFinite { .. } => {
                 Self::input(error.to_string()).with_help("repair the file in the program that wrote it")
@@ -139,20 +139,20 @@ impl From<&clip::Error> for Trouble {
         };
         match error {
             clip::Error::Malformed { .. } => {
-                trouble.with_help("the file is damaged or was not written to its end; export it again")
+                said.with_help("the file is damaged or was not written to its end; export it again")
             }
-            _ => trouble,
+            _ => said,
         }
     }
 }
 
-impl From<clip::Error> for Trouble {
+impl From<clip::Error> for CliError {
     fn from(error: clip::Error) -> Self {
         Self::from(&error)
     }
 }
 
-impl From<render::Error> for Trouble {
+impl From<render::Error> for CliError {
     fn from(error: render::Error) -> Self {
         match error {
             render::Error::Clip(error) => error.into(),
@@ -163,12 +163,12 @@ impl From<render::Error> for Trouble {
     }
 }
 
-impl From<shot::Error> for Trouble {
+impl From<shot::Error> for CliError {
     fn from(error: shot::Error) -> Self {
         let help = error.help().map(|help| help.to_string());
         let said = |code| Self::Said { code, message: error.to_string(), help };
         match &error {
-            shot::Error::Mistakes(mistakes) => Self::Mistakes(mistakes.clone()),
+            shot::Error::Invalid(diagnostics) => Self::Diagnostics(diagnostics.clone()),
             shot::Error::Clip(error) => error.into(),
             shot::Error::Io { path, source, .. } if source.kind() == ErrorKind::NotFound => {
                 unreadable(path, source)
@@ -181,7 +181,7 @@ impl From<shot::Error> for Trouble {
     }
 }
 
-impl From<film::Error> for Trouble {
+impl From<film::Error> for CliError {
     fn from(error: film::Error) -> Self {
         match error {
             film::Error::Shot(error) => error.into(),
@@ -196,15 +196,15 @@ impl From<film::Error> for Trouble {
 }
 
 /// A file that cannot be read, with the one that may be meant.
-fn unreadable(path: &Path, error: &std::io::Error) -> Trouble {
+fn unreadable(path: &Path, error: &std::io::Error) -> CliError {
     if error.kind() == ErrorKind::NotFound {
-        let trouble = Trouble::input(format!("there is no file {}", path.display()));
+        let missing = CliError::input(format!("there is no file {}", path.display()));
         return match neighbours(path) {
-            Some(help) => trouble.with_help(help),
-            None => trouble.with_help("check the path; it starts at the current folder"),
+            Some(help) => missing.with_help(help),
+            None => missing.with_help("check the path; it starts at the current folder"),
         };
     }
-    Trouble::input(io_sentence(path, error))
+    CliError::input(io_sentence(path, error))
 }
 
 /// "did you mean …?", from the names in the same folder.

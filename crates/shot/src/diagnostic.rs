@@ -1,41 +1,65 @@
-//! A mistake in a shot file: what, where, and what to write instead.
+//! Something in a shot file that cannot be: what, where, and what to write instead.
 
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use miette::{Diagnostic, LabeledSpan, SourceCode};
+use miette::{LabeledSpan, SourceCode};
 
 /// A text and what people call it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Source {
+pub(crate) struct SourceText {
     pub(crate) name: String,
     pub(crate) text: Arc<str>,
 }
 
-/// One mistake, with its place in the shot file; miette draws the line and underlines it.
+/// Points at something that is wrong: by a path in the settings when a layer says it, by its line once the shot has
+/// placed it; miette draws the line and underlines it.
 #[derive(Clone, Debug)]
-pub struct Mistake {
+pub struct Diagnostic {
+    path: String,
     message: String,
     label: String,
     help: Option<String>,
+    place: Option<Place>,
+}
+
+/// A place in a shot file.
+#[derive(Clone, Debug)]
+struct Place {
     span: Range<usize>,
-    source: Source,
+    source: SourceText,
     named: miette::NamedSource<Arc<str>>,
 }
 
-impl Mistake {
-    pub(crate) fn new(source: &Source, span: Range<usize>, message: impl Into<String>) -> Self {
+impl Diagnostic {
+    /// About the value at a path of the settings at hand: `follow.group`.
+    pub fn new(path: impl Into<String>, message: impl Into<String>) -> Self {
+        let label = String::from("here");
+        Self { path: path.into(), message: message.into(), label, help: None, place: None }
+    }
+
+    /// A name that the input does not have: "there is no group `hoits`; did you mean `hoist`?".
+    pub fn unknown<'a>(
+        path: impl Into<String>,
+        what: &str,
+        name: &str,
+        known: impl IntoIterator<Item = &'a str>,
+    ) -> Self {
+        Self::new(path, format!("there is no {what} `{name}`")).with_help(suggest(name, known))
+    }
+
+    /// About a part of a text.
+    pub(crate) fn at(source: &SourceText, span: Range<usize>, message: impl Into<String>) -> Self {
+        Self::new("", message).placed(source, span)
+    }
+
+    /// The same, with its place in a text.
+    pub(crate) fn placed(self, source: &SourceText, span: Range<usize>) -> Self {
         let end = source.text.len();
         let span = span.start.min(end)..span.end.min(end);
-        Self {
-            message: message.into(),
-            label: String::from("here"),
-            help: None,
-            span,
-            source: source.clone(),
-            named: miette::NamedSource::new(&source.name, source.text.clone()).with_language("toml"),
-        }
+        let named = miette::NamedSource::new(&source.name, source.text.clone()).with_language("toml");
+        Self { place: Some(Place { span, source: source.clone(), named }), ..self }
     }
 
     /// What the underlining says.
@@ -45,9 +69,20 @@ impl Mistake {
     }
 
     /// What to do about it.
-    pub(crate) fn with_help(mut self, help: impl Into<String>) -> Self {
-        self.help = Some(help.into());
-        self
+    #[must_use]
+    pub fn with_help(self, help: impl Into<String>) -> Self {
+        self.maybe_help(Some(help.into()))
+    }
+
+    /// What to do about it, where that is known.
+    #[must_use]
+    pub fn maybe_help(self, help: Option<String>) -> Self {
+        Self { help, ..self }
+    }
+
+    /// Where in the settings that were checked: `follow.group`.
+    pub fn path(&self) -> &str {
+        &self.path
     }
 
     /// What is wrong, in one sentence.
@@ -60,9 +95,9 @@ impl Mistake {
         self.help.as_deref()
     }
 
-    /// The name of the file or text.
+    /// The name of the file or text; empty before it has been placed in one.
     pub fn file(&self) -> &str {
-        &self.source.name
+        self.place.as_ref().map_or("", |place| &place.source.name)
     }
 
     /// The line, counted from 1.
@@ -77,44 +112,45 @@ impl Mistake {
 
     /// The underlined text.
     pub fn excerpt(&self) -> &str {
-        self.source.text.get(self.span.clone()).unwrap_or("")
+        self.place.as_ref().and_then(|place| place.source.text.get(place.span.clone())).unwrap_or("")
     }
 
     fn before(&self) -> &str {
-        self.source.text.get(..self.span.start).unwrap_or("")
+        self.place.as_ref().and_then(|place| place.source.text.get(..place.span.start)).unwrap_or("")
     }
 }
 
-impl fmt::Display for Mistake {
+impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
     }
 }
 
-impl std::error::Error for Mistake {}
+impl std::error::Error for Diagnostic {}
 
-impl Diagnostic for Mistake {
+impl miette::Diagnostic for Diagnostic {
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
         self.help.as_ref().map(|help| Box::new(help) as Box<dyn fmt::Display>)
     }
 
     fn source_code(&self) -> Option<&dyn SourceCode> {
-        Some(&self.named)
+        self.place.as_ref().map(|place| &place.named as &dyn SourceCode)
     }
 
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        let label = LabeledSpan::new_with_span(Some(self.label.clone()), self.span.clone());
+        let place = self.place.as_ref()?;
+        let label = LabeledSpan::new_with_span(Some(self.label.clone()), place.span.clone());
         Some(Box::new(std::iter::once(label)))
     }
 }
 
-/// Every mistake that was found in one shot file.
+/// Everything that was found in one shot file.
 #[derive(Clone, Debug)]
-pub struct Mistakes(pub Vec<Mistake>);
+pub struct Diagnostics(pub Vec<Diagnostic>);
 
-impl fmt::Display for Mistakes {
+impl fmt::Display for Diagnostics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let file = self.0.first().map_or("the shot", Mistake::file);
+        let file = self.0.first().map_or("the shot", Diagnostic::file);
         match self.0.len() {
             1 => write!(f, "there is a mistake in {file}"),
             count => write!(f, "there are {count} mistakes in {file}"),
@@ -122,11 +158,11 @@ impl fmt::Display for Mistakes {
     }
 }
 
-impl std::error::Error for Mistakes {}
+impl std::error::Error for Diagnostics {}
 
-impl Diagnostic for Mistakes {
-    fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn Diagnostic> + 'a>> {
-        Some(Box::new(self.0.iter().map(|mistake| mistake as &dyn Diagnostic)))
+impl miette::Diagnostic for Diagnostics {
+    fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn miette::Diagnostic> + 'a>> {
+        Some(Box::new(self.0.iter().map(|diagnostic| diagnostic as &dyn miette::Diagnostic)))
     }
 }
 
@@ -193,9 +229,9 @@ mod tests {
 
     #[test]
     fn lines_and_columns_count_characters_from_one() {
-        let source = Source { name: "t".into(), text: "a = 1\nß = 2\n".into() };
+        let source = SourceText { name: "t".into(), text: "a = 1\nß = 2\n".into() };
         let start = source.text.find('2').unwrap();
-        let mistake = Mistake::new(&source, start..start + 1, "no");
-        assert_eq!((mistake.line(), mistake.column(), mistake.excerpt()), (2, 5, "2"));
+        let diagnostic = Diagnostic::at(&source, start..start + 1, "no");
+        assert_eq!((diagnostic.line(), diagnostic.column(), diagnostic.excerpt()), (2, 5, "2"));
     }
 }
