@@ -29,61 +29,45 @@
 //! ```
 //!
 //! Each module is a crate that stands alone; here they are joined: [`registry`] knows every layer, sample and film that a shot file can
-//! name, [`read`] reads shots with it, and [`bake`] writes what they ask for.
+//! name, [`read`] reads shots with it, and [`bake`] writes what they ask for. Without its default features, name what you need: `shell` for
+//! cloth alone, `bake` for all of this without the command.
 
-use std::path::Path;
-
+#[cfg(feature = "clip")]
 pub use clip;
+#[cfg(feature = "contact")]
 pub use contact;
+#[cfg(feature = "dynamics")]
 pub use dynamics;
+#[cfg(feature = "film")]
 pub use film;
+#[cfg(feature = "fluid")]
 pub use fluid;
+#[cfg(feature = "geometry")]
 pub use geometry;
+#[cfg(feature = "layers")]
 pub use layers;
+#[cfg(feature = "linear")]
 pub use linear;
+#[cfg(feature = "render")]
 pub use render;
+#[cfg(feature = "samples")]
 pub use samples;
+#[cfg(feature = "shell")]
 pub use shell;
+#[cfg(feature = "shot")]
 pub use shot;
+#[cfg(feature = "solid")]
 pub use solid;
 
-pub use film::bake;
-
-use shot::{Reader, Registry, Shot};
+#[cfg(feature = "bake")]
+mod shots;
+#[cfg(feature = "bake")]
+pub use shots::{bake, parse, read, reader, registry, schema};
 
 /// What most programs need.
 pub mod prelude {
+    #[cfg(feature = "clip")]
     pub use clip::{Clip, Frame, Mesh, ReadOptions, WriteOptions};
+    #[cfg(feature = "shot")]
     pub use shot::{Bake, BakeOptions, Context, FrameRange, Reader, Registry, Shot};
-}
-
-/// Everything that a shot file can name: all layers, all samples, films.
-pub fn registry() -> Registry {
-    let registry = layers::registry().with_film::<film::FilmLook>();
-    samples::all().iter().fold(registry, |registry, sample| registry.with_sample(sample.name, sample.make))
-}
-
-/// Reads shots that name any of it.
-pub fn reader() -> Reader {
-    Reader::new(registry())
-}
-
-/// Reads a shot file; all mistakes in it come at once.
-pub fn read(path: impl AsRef<Path>) -> Result<Shot, shot::Error> {
-    reader().read(path)
-}
-
-/// Reads a shot from a text. Relative paths start at the current folder.
-pub fn parse(text: &str) -> Result<Shot, shot::Error> {
-    reader().parse("shot", text, Path::new(""))
-}
-
-/// The JSON Schema (draft 7) of shot files, for editors.
-///
-/// ```
-/// let schema = followthrough::schema();
-/// assert_eq!(schema["properties"]["input"]["type"], "object");
-/// ```
-pub fn schema() -> serde_json::Value {
-    shot::schema_of(&registry())
 }

@@ -1,4 +1,4 @@
-//! Reads a file and writes it in another format: `cargo run -p clip --example convert -- in.gltf out.glb [in out …]`.
+//! Reads a file and writes it in another format: `cargo run -p followthrough-clip --example convert -- in.gltf out.glb [in out …]`.
 
 #![allow(clippy::print_stdout)] // an example talks
 

@@ -1,4 +1,4 @@
-//! How fast GLBs are written and read, against copying the same bytes: `cargo run --release -p clip --example speed`.
+//! How fast GLBs are written and read, against copying the same bytes: `cargo run --release -p followthrough-clip --example speed`.
 //!
 //! A waving sheet of 25,000 points, with and without normals; times are the best of three.
 

@@ -6,13 +6,13 @@
 use std::path::{Path, PathBuf};
 
 use geometry::{Topology, Vec3};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Clip, Error, Mesh, Result};
 
 /// Chooses points of a mesh, in a shot file `{ group = "hoist" }`, `{ height = { from = 1.0, to = 1.2 } }`, `"all"`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Selector {
     /// Every point.
@@ -38,7 +38,8 @@ pub enum Selector {
 }
 
 /// A box with edges along the axes, in metres.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct BoxRegion {
     /// The corner with the smallest coordinates.
@@ -51,7 +52,8 @@ pub struct BoxRegion {
 }
 
 /// A sphere, in metres.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SphereRegion {
     /// Its middle.
@@ -65,7 +67,8 @@ pub struct SphereRegion {
 }
 
 /// A soft step in height, in metres: zero at `from`, one at `to`, which may lie below.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct HeightRegion {
     /// Where weights begin to rise.

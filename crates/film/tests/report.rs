@@ -27,7 +27,7 @@ film = { width = 96, height = 72 }
 #[test]
 fn a_bake_leaves_films_pictures_and_a_report_that_stands_alone() {
     let folder = tempfile::tempdir().unwrap();
-    // a folder to look at the page: SHOT_REPORT=somewhere cargo test -p film --test report
+    // a folder to look at the page: SHOT_REPORT=somewhere cargo test -p followthrough-film --test report
     let out = std::env::var_os("SHOT_REPORT").map_or(folder.path().to_owned(), std::path::PathBuf::from);
     let reader = Reader::new(registry().with_film::<FilmLook>().with_crossings(|_, _| Some(0)));
     let shot = reader.parse("test.toml", SHOT, Path::new("")).unwrap();

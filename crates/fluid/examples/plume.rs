@@ -1,4 +1,4 @@
-//! A heated floor: writes pictures of the temperature of a plume as it grows. `cargo run --release -p fluid --example plume -- FOLDER`
+//! A heated floor: writes pictures of the temperature of a plume as it grows. `cargo run --release -p followthrough-fluid --example plume -- FOLDER`
 
 use fluid::{
     ColorMap, Domain, Drive, Fluid, Initial, Picture, Quantity, Ramp, Settings, Side, Source, Stepper,

@@ -4,14 +4,12 @@
 //! accepted; triangles with a repeated vertex are left out. Edges with other than two triangles are treated as
 //! boundaries, so that open and non-manifold meshes keep their shape there.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use crate::{Prolongation, Topology};
 
 /// Where the points go.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub enum Scheme {
     /// Old points stay, new ones stand in the middle of edges: the surface is the same, cut finer.
     #[default]

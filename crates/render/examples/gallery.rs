@@ -1,4 +1,4 @@
-//! Writes one of every kind of picture into a folder: `cargo run --release -p render --example gallery -- FOLDER`.
+//! Writes one of every kind of picture into a folder: `cargo run --release -p followthrough-render --example gallery -- FOLDER`.
 //! With a file after the folder, pictures of that clip instead.
 #![allow(clippy::print_stdout)]
 

@@ -1,4 +1,4 @@
-//! Writes a contact sheet of a sample: `cargo run -p samples --example contact_sheet -- NAME OUT.png [COUNT] [VIEW]`.
+//! Writes a contact sheet of a sample: `cargo run -p followthrough-samples --example contact_sheet -- NAME OUT.png [COUNT] [VIEW]`.
 //!
 //! This is how samples are judged while they are made. VIEW is `front`, `side`, `top` or `three-quarter` (the default).
 #![allow(clippy::print_stdout, clippy::print_stderr)]

@@ -1,4 +1,4 @@
-//! Nanoseconds per element of the hot loops, one thread: `cargo run --release -p shell --example kernels`.
+//! Nanoseconds per element of the hot loops, one thread: `cargo run --release -p followthrough-shell --example kernels`.
 #![allow(clippy::print_stdout)]
 
 use std::hint::black_box;

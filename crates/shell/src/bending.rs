@@ -1,15 +1,14 @@
 //! Which elements resist bending, and how they are made from a mesh.
 
 use geometry::{Topology, Vec3};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use crate::cloth::mean_over;
 use crate::{Hinge, Material, Plate};
 
 /// Which elements resist bending.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub enum Bending {
     /// One [`Hinge`] per edge: cheap; right on meshes of nearly equilateral triangles.
     #[default]

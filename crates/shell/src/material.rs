@@ -1,12 +1,14 @@
 //! What a fabric is: density, stiffness, damping, and presets under the names that artists know.
 
-use serde::{Deserialize, Serialize};
-
 use crate::{Error, MembraneStiffness, PlateStiffness};
 
 /// A fabric, in SI units. Values that depend on neither mesh nor time step: a finer mesh is the same cloth.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(deny_unknown_fields, default)
+)]
 pub struct Material {
     /// Mass per area, in kg/m². Shirts have 0.1 to 0.2, jeans 0.4.
     pub area_density: f64,
@@ -385,6 +387,7 @@ mod tests {
         assert!((Material::rubber().bend_warp / plate - 1.0).abs() < 0.05);
     }
 
+    #[cfg(feature = "serde")]
     #[test]
     fn files_may_leave_out_dials_but_not_misspell_them() {
         let material: Material = toml::from_str("area_density = 0.2\nshear = 50").unwrap();

@@ -1,20 +1,23 @@
 //! Rest shapes that differ from the mesh: folds, ribs and crinkles, and the way from one to the next.
 
 use geometry::{Vec3, vertex_normals};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 /// A pattern pressed into the rest shape, along its normals.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(deny_unknown_fields, default)
+)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Relief {
     /// What it looks like.
     pub pattern: Pattern,
     /// From ridge to ridge, in metres; of crinkles, their size.
-    #[schemars(extend("exclusiveMinimum" = 0.0))]
+    #[cfg_attr(feature = "schemars", schemars(extend("exclusiveMinimum" = 0.0)))]
     pub wavelength: f64,
     /// From the bottom of a valley to the top of a ridge, in metres.
-    #[schemars(range(min = 0.0))]
+    #[cfg_attr(feature = "schemars", schemars(range(min = 0.0)))]
     pub depth: f64,
     /// Across the ridges; crinkles have none.
     pub direction: [f64; 3],
@@ -23,8 +26,9 @@ pub struct Relief {
 }
 
 /// What a relief looks like.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub enum Pattern {
     /// Flat faces between sharp edges, as of an accordion.
     #[default]

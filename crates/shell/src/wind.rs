@@ -1,8 +1,6 @@
 //! Wind that comes in gusts: smooth in space and time, the same for the same seed.
 
 use geometry::Vec3;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::tracks::linear_between;
@@ -11,8 +9,13 @@ use crate::tracks::linear_between;
 ///
 /// Gusts are a sum of travelling waves whose lengths halve from `gust_length` down and whose strength falls as in
 /// turbulent air. The pattern drifts with the mean wind, so a flag sees a gust come along it, and slowly turns over.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(deny_unknown_fields, default)
+)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Wind {
     /// Where the wind blows to; its length does not matter.
     pub direction: [f64; 3],

@@ -3,6 +3,7 @@
 mod glossary;
 mod lists;
 mod page;
+mod readmes;
 mod sections;
 mod tables;
 

@@ -5,12 +5,11 @@
 //! with eigenvalues in closed form (Smith, de Goes & Kim 2019): projecting it costs next to nothing.
 
 use geometry::{Mat3, Vec3};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 /// How stress grows with strain.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub enum Law {
     /// St. Venant–Kirchhoff, safe under inversion: stress in proportion to Green's strain. What the *enrich* paper uses.
     #[default]
