@@ -26,6 +26,7 @@ pub(crate) fn crates() -> String {
                 .filter(|dependency| dependency["kind"].is_null())
                 .map(|dependency| dependency["name"].as_str().unwrap())
                 .filter(|name| names.contains(name))
+                .map(|name| name.strip_prefix("followthrough-").unwrap_or(name))
                 .collect();
             let workspace = Path::new(metadata["workspace_root"].as_str().unwrap());
             let place = folder.strip_prefix(workspace).unwrap().to_string_lossy().replace('\\', "/");

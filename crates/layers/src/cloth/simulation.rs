@@ -8,7 +8,7 @@ use dynamics::{
     Span, State, StaticGuide, Stepper, follow_stiffness,
 };
 use geometry::Vec3;
-use shell::{ClothBuilder, Membrane, Strain, Uvs};
+use shell::{ClothBuilder, ClothReport, Membrane, Strain, Uvs};
 use shot::{FrameResult, LayerError, Simulation, Target};
 
 use super::Cloth;
@@ -51,30 +51,17 @@ impl ClothSimulation {
             .map_err(LayerError::new)?;
 
         let count = mesh.point_count();
-        let follow = match &settings.follow {
-            Some(selector) => weights(selector, input)?,
-            None => vec![0.0; count],
-        };
-        // Nothing moves a point without mass, so it goes with the animation.
-        let known: Vec<bool> = (0..count).map(|p| follow[p] >= 1.0 || cloth.masses[p] <= 0.0).collect();
-        let soft = || (0..count).filter(|&p| !known[p] && follow[p] > 0.0);
-        let stiffness =
-            |p: usize| follow_stiffness(cloth.masses[p], f64::from(follow[p]), settings.follow_stiffness);
-        let springs: Vec<(u32, f64)> = soft().map(|p| (p as u32, stiffness(p))).collect();
-        let critical = |p: usize| 2.0 * (stiffness(p) * cloth.masses[p]).sqrt();
-        let dampers: Vec<(u32, f64)> =
-            soft().map(|p| (p as u32, settings.follow_damping * critical(p))).collect();
-
+        let follow = Following::new(settings, input, &cloth.masses)?;
         let friction = material.damping_time();
         let mut body = Body::builder(cloth.masses.clone())
             .energy(Elements::new(cloth.membranes.iter().copied()).damped(friction))
             .energy(Elements::new(cloth.hinges).damped(friction))
             .energy(Elements::new(cloth.plates).damped(friction))
             .force(Forces(Elements::new(cloth.air)))
-            .known(known)
+            .known(follow.known)
             .gravity(Vec3::from(settings.gravity));
-        if !springs.is_empty() {
-            body = body.energy(Follow::new(springs)).force(FollowDamping::new(dampers));
+        if !follow.springs.is_empty() {
+            body = body.energy(Follow::new(follow.springs)).force(FollowDamping::new(follow.dampers));
         }
         if let Some(hold) = &hold {
             body = hold.add_to(body);
@@ -89,34 +76,12 @@ impl ClothSimulation {
         let start = to_vectors(&input.points(0)?);
         let stepper = Stepper::new(&body, &rest, settings.stepping()).map_err(LayerError::new)?;
 
-        let report = &cloth.report;
-        let mut notes = vec![
-            ("mass".into(), format!("{:.3} kg on {:.3} m²", report.mass, report.area)),
-            (
-                "followed exactly".into(),
-                format!("{} of {count} points", body.known().iter().filter(|k| **k).count()),
-            ),
-        ];
-        let mut warnings = Vec::new();
+        let exact = body.known().iter().filter(|known| **known).count();
+        let (mut notes, mut warnings) = (notes(&cloth.report, exact, count), Vec::new());
         if let Some(hold) = &hold {
             hold.describe(&mut notes, &mut warnings);
         }
-        if !report.degenerate_triangles.is_empty() {
-            warnings
-                .push(format!("{} triangles without area were left out", report.degenerate_triangles.len()));
-        }
-        if !report.massless.is_empty() {
-            warnings.push(format!(
-                "{} points without cloth around them follow the animation",
-                report.massless.len()
-            ));
-        }
-        if report.triangles_without_axes > 0 {
-            warnings.push(format!(
-                "{} triangles have no area in uv; their threads run along the vertical",
-                report.triangles_without_axes
-            ));
-        }
+        warn(&cloth.report, &mut warnings);
         Ok(Self {
             input: input.clone(),
             collider,
@@ -177,6 +142,58 @@ impl ClothSimulation {
         }
         self.state.time = 0.0;
         Ok(())
+    }
+}
+
+/// Which points follow the animation, and how.
+struct Following {
+    /// Exactly.
+    known: Vec<bool>,
+    /// Points that follow softly, with stiffness in N/m and damping in N·s/m.
+    springs: Vec<(u32, f64)>,
+    dampers: Vec<(u32, f64)>,
+}
+
+impl Following {
+    fn new(settings: &Cloth, input: &Target, masses: &[f64]) -> Result<Self, LayerError> {
+        let count = masses.len();
+        let follow = match &settings.follow {
+            Some(selector) => weights(selector, input)?,
+            None => vec![0.0; count],
+        };
+        // Nothing moves a point without mass, so it goes with the animation.
+        let known: Vec<bool> = (0..count).map(|p| follow[p] >= 1.0 || masses[p] <= 0.0).collect();
+        let soft = || (0..count).filter(|&p| !known[p] && follow[p] > 0.0);
+        let stiffness =
+            |p: usize| follow_stiffness(masses[p], f64::from(follow[p]), settings.follow_stiffness);
+        let critical = |p: usize| 2.0 * (stiffness(p) * masses[p]).sqrt();
+        let springs = soft().map(|p| (p as u32, stiffness(p))).collect();
+        let dampers = soft().map(|p| (p as u32, settings.follow_damping * critical(p))).collect();
+        Ok(Self { known, springs, dampers })
+    }
+}
+
+/// What the report tells of a cloth, `exact` of whose `count` points follow exactly.
+fn notes(report: &ClothReport, exact: usize, count: usize) -> Vec<(String, String)> {
+    vec![
+        ("mass".into(), format!("{:.3} kg on {:.3} m²", report.mass, report.area)),
+        ("followed exactly".into(), format!("{exact} of {count} points")),
+    ]
+}
+
+/// What is odd about the mesh.
+fn warn(report: &ClothReport, warnings: &mut Vec<String>) {
+    if !report.degenerate_triangles.is_empty() {
+        let count = report.degenerate_triangles.len();
+        warnings.push(format!("{count} triangles without area were left out"));
+    }
+    if !report.massless.is_empty() {
+        let count = report.massless.len();
+        warnings.push(format!("{count} points without cloth around them follow the animation"));
+    }
+    if report.triangles_without_axes > 0 {
+        let count = report.triangles_without_axes;
+        warnings.push(format!("{count} triangles have no area in uv; their threads run along the vertical"));
     }
 }
 

@@ -1,7 +1,7 @@
 //! A surface full of flesh, in motion.
 
 use dynamics::ContactModel;
-use geometry::{TetQuality, Topology, Vec3};
+use geometry::{Filled, TetQuality, Topology, Vec3};
 use solid::{EmbeddedSurface, EnrichSettings, Enriched, Pose, Solid};
 
 use super::Enrich;
@@ -35,15 +35,7 @@ impl Flesh {
         let (tets, embedding) = (&filled.mesh, &filled.embedding);
         let maps = Maps { settings, input, mesh: tets, embedding };
 
-        let mut areas = filling::areas(&rest, &triangles);
-        if let Some(animated) = &settings.animated {
-            let animated = maps.selected(animated)?;
-            areas
-                .iter_mut()
-                .zip(&animated)
-                .filter(|(_, weight)| **weight <= 0.5)
-                .for_each(|(area, _)| *area = 0.0);
-        }
+        let areas = animated_areas(&maps, &rest, &triangles)?;
         let materials = maps.materials()?;
         let solid =
             Solid::with_materials(tets, settings.law, |tet| materials[tet]).map_err(LayerError::new)?;
@@ -59,20 +51,7 @@ impl Flesh {
             follow.surface,
             Some(follow.points),
             averages,
-            EnrichSettings {
-                frame_rate_hz: input.clip.frame_rate_hz,
-                gravity: Vec3::from(settings.gravity),
-                extra_gravity: maps.extra_gravity()?,
-                follow_frequency_hz: settings.follow_stiffness,
-                follow_damping: settings.follow_damping,
-                max_distance: settings.max_distance,
-                pre_roll: settings.pre_roll,
-                fit_tolerance: fit_limit,
-                gamma: settings.gamma,
-                simulate: settings.simulate,
-                detail: settings.detail,
-                stepping: settings.stepping(),
-            },
+            engine_settings(&maps, fit_limit)?,
         )
         .map_err(LayerError::new)?;
 
@@ -85,21 +64,7 @@ impl Flesh {
             None => Vec::new(),
         };
         let held = engine.body().known().iter().filter(|known| **known).count();
-        let quality = TetQuality::of(tets);
-        let mut notes = vec![
-            (
-                "tets".into(),
-                format!(
-                    "{} with {} points, edges of {:.3} m",
-                    tets.tets().len(),
-                    tets.points().len(),
-                    filled.edge
-                ),
-            ),
-            ("dihedral angles".into(), angles(&quality)),
-            ("mass".into(), format!("{mass:.2} kg")),
-            ("held".into(), format!("{held} of {} tet points", tets.points().len())),
-        ];
+        let mut notes = notes(&filled, mass, held);
         if rows > 0 {
             notes.push(("averages".into(), rows.to_string()));
         }
@@ -138,6 +103,48 @@ impl Flesh {
         let points = self.points(index + 1)?;
         Ok(points.iter().all(|p| p.is_finite()).then_some(points))
     }
+}
+
+/// Areas of the points that are fitted to the animation; zero where it is not animated.
+fn animated_areas(maps: &Maps<'_>, rest: &[Vec3], triangles: &[[u32; 3]]) -> Result<Vec<f64>, LayerError> {
+    let mut areas = filling::areas(rest, triangles);
+    if let Some(animated) = &maps.settings.animated {
+        let animated = maps.selected(animated)?;
+        let still = areas.iter_mut().zip(&animated).filter(|(_, weight)| **weight <= 0.5);
+        still.for_each(|(area, _)| *area = 0.0);
+    }
+    Ok(areas)
+}
+
+/// The dials in the engine's words; a fit may be off by `fit_limit` metres.
+fn engine_settings(maps: &Maps<'_>, fit_limit: f64) -> Result<EnrichSettings, LayerError> {
+    let settings = maps.settings;
+    Ok(EnrichSettings {
+        frame_rate_hz: maps.input.clip.frame_rate_hz,
+        gravity: Vec3::from(settings.gravity),
+        extra_gravity: maps.extra_gravity()?,
+        follow_frequency_hz: settings.follow_stiffness,
+        follow_damping: settings.follow_damping,
+        max_distance: settings.max_distance,
+        pre_roll: settings.pre_roll,
+        fit_tolerance: fit_limit,
+        gamma: settings.gamma,
+        simulate: settings.simulate,
+        detail: settings.detail,
+        stepping: settings.stepping(),
+    })
+}
+
+/// What the report tells of a body of this mass, `held` of whose points follow exactly.
+fn notes(filled: &Filled, mass: f64, held: usize) -> Vec<(String, String)> {
+    let tets = &filled.mesh;
+    let (count, points) = (tets.tets().len(), tets.points().len());
+    vec![
+        ("tets".into(), format!("{count} with {points} points, edges of {:.3} m", filled.edge)),
+        ("dihedral angles".into(), angles(&TetQuality::of(tets))),
+        ("mass".into(), format!("{mass:.2} kg")),
+        ("held".into(), format!("{held} of {points} tet points")),
+    ]
 }
 
 impl Simulation for Flesh {
