@@ -1,7 +1,7 @@
 //! Two balls that are pushed into each other, judged: `cargo run --release -p followthrough-contact --example judge`.
 #![allow(clippy::print_stdout)]
 
-use contact::{Audited, Error, Shape, audit};
+use contact::{AuditedSurface, Error, Shape, audit};
 
 fn main() -> Result<(), Error> {
     let ball = Shape::Sphere { radius: 1.0 }.surface("ball", 0.2)?;
@@ -12,7 +12,8 @@ fn main() -> Result<(), Error> {
     let here = moved(0.0);
     for by in [2.5, 2.1, 1.9, 1.5, 1.0, 0.5] {
         let there = moved(by);
-        let surface = |name, points| Audited { name, points, triangles: &ball.triangles, is_obstacle: false };
+        let surface =
+            |name, points| AuditedSurface { name, points, triangles: &ball.triangles, is_obstacle: false };
         let crossings = audit(&[surface("left", &here), surface("right", &there)])?;
         println!("{by:.1} m apart: {} pairs of triangles cross", crossings.len());
     }

@@ -1,7 +1,7 @@
 //! A stiff pendulum, its period against the formula: `cargo run --release -p followthrough-dynamics --example pendulum`.
 #![allow(clippy::print_stdout)]
 
-use dynamics::{Block, Body, Element, Elements, Error, Settings, State, Stepper, Still};
+use dynamics::{Block, Body, Element, Elements, Error, Settings, State, StaticGuide, Stepper};
 use geometry::{Mat3, Vec3};
 
 /// E = ½ k (‖x‖ − l)², a rod from the origin; k in N/m, l in m.
@@ -33,7 +33,7 @@ fn main() -> Result<(), Error> {
         Body::builder(vec![1.0]).energy(Elements::new([([0], rod)])).gravity(-9.81 * Vec3::Y).build()?;
     let start = Vec3::new(0.1_f64.sin(), -(0.1_f64.cos()), 0.0);
     let mut state = State::at_rest(vec![start]);
-    let guide = Still::new(state.positions.clone());
+    let guide = StaticGuide::new(state.positions.clone());
     let settings = Settings { tolerance: 1e-5, ..Settings::default() };
     let mut stepper = Stepper::new(&body, &[start, Vec3::ZERO], settings)?;
     // the first time it passes the middle is a quarter of the period

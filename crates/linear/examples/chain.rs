@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use geometry::{Mat3, Vec3};
-use linear::{Error, Matrix, Pattern, Rows, Settings, Solver};
+use linear::{ConstraintRows, Error, Matrix, Pattern, Settings, Solver};
 
 fn main() -> Result<(), Error> {
     for count in [10, 100, 1000, 10_000] {
@@ -19,7 +19,7 @@ fn main() -> Result<(), Error> {
         }
         // the first point is held
         let known: Vec<bool> = (0..n).map(|i| i == 0).collect();
-        let rows = Rows::none(n);
+        let rows = ConstraintRows::none(n);
         let mut solver = Solver::new(&pattern, &known, &rows, Settings::default())?;
         let mut x = vec![Vec3::ZERO; n];
         solver.solve(&matrix, &vec![-Vec3::Y; n], &rows, &[], &mut x, &mut [], 1e-10)?;

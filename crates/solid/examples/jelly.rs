@@ -1,7 +1,7 @@
 //! A bar of jelly that sags and swings: `cargo run --release -p followthrough-solid --example jelly`.
 #![allow(clippy::print_stdout)]
 
-use dynamics::{Body, Settings, State, Stepper, Still};
+use dynamics::{Body, Settings, State, StaticGuide, Stepper};
 use geometry::{TetMesh, Vec3};
 use solid::{Error, Law, Material, Solid};
 
@@ -13,7 +13,7 @@ fn main() -> Result<(), Error> {
     let gravity = Vec3::new(0.0, -9.81, 0.0);
     let body = Body::builder(solid.masses).energy(elements).known(known).gravity(gravity).build()?;
     let mut state = State::at_rest(bar.points().to_vec());
-    let guide = Still::new(bar.points().to_vec());
+    let guide = StaticGuide::new(bar.points().to_vec());
     let mut stepper = Stepper::new(&body, bar.points(), Settings::default())?;
     for frame in 0..48 {
         let tip =

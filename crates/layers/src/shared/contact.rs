@@ -367,7 +367,12 @@ impl Collider {
 
     /// Adds what went on to a frame's result, and judges the frame as it is stored: `points` of the surface, obstacles where
     /// the animation has them.
-    pub fn report(&self, index: usize, points: &[[f32; 3]], result: &mut FrameResult) -> Result<(), LayerError> {
+    pub fn report(
+        &self,
+        index: usize,
+        points: &[[f32; 3]],
+        result: &mut FrameResult,
+    ) -> Result<(), LayerError> {
         let report = self.collision.report();
         let mut obstacles: Vec<Vec<[f32; 3]>> = Vec::new();
         for source in &self.sources {
