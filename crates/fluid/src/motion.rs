@@ -73,89 +73,127 @@ impl MovingMask {
 /// Displacement along x and y in points that brings one mask to the other.
 fn displacement(from: &Field, to: &Field, domain: &Domain) -> [Field; 2] {
     let points = from.points;
-    let still = [Field::constant(points, 0.0), Field::constant(points, 0.0)];
-    let (Some(start), Some(end)) = (centroid(from, domain), centroid(to, domain)) else { return still };
-    let wraps = |d: usize| domain.axes[d].side == Side::Periodic;
-    let shortest = |d: usize, distance: f64| {
-        let n = points[d] as f64;
-        if wraps(d) { distance - n * (distance / n).round() } else { distance }
+    let (Some(start), Some(end)) = (centroid(from, domain), centroid(to, domain)) else {
+        return [Field::constant(points, 0.0), Field::constant(points, 0.0)];
     };
-    let shift = [0, 1].map(|d| shortest(d, end[d] - start[d]));
-    // the turn: compare the second mask, brought back by the shift, with the first
-    let arm = |x: usize, y: usize| [shortest(0, x as f64 - start[0]), shortest(1, y as f64 - start[1])];
-    let moved = |x: usize, y: usize, z: usize, angle: f64| {
-        let r = arm(x, y);
-        let (s, c) = angle.sin_cos();
-        let index =
-            [start[0] + shift[0] + c * r[0] - s * r[1], start[1] + shift[1] + s * r[0] + c * r[1], z as f64];
-        f64::from(sample(to, domain, index))
-    };
-    let mut angle = 0.0_f64;
-    // one angle needs no more than some ten thousand points
-    let stride = (((points[0] * points[1]) as f64 / 1e4).sqrt() as usize).max(1);
-    for _ in 0..12 {
-        let sums = |y: usize| {
-            let (mut top, mut bottom) = (0.0, 0.0);
-            for z in 0..points[2] {
-                for x in (0..points[0]).step_by(stride) {
-                    let delta = 1e-3;
-                    let change = moved(x, y, z, angle) - f64::from(from.at(x, y, z));
-                    let slope =
-                        (moved(x, y, z, angle + delta) - moved(x, y, z, angle - delta)) / (2.0 * delta);
-                    top += change * slope;
-                    bottom += slope * slope;
-                }
-            }
-            (top, bottom)
-        };
-        let rows: Vec<(f64, f64)> = (0..points[1]).into_par_iter().step_by(stride).map(sums).collect();
-        let (top, bottom) = rows.iter().fold((0.0, 0.0), |(a, b), (top, bottom)| (a + top, b + bottom));
-        if bottom < 1e-9 {
-            break;
-        }
-        // small bites: the mask is no linear function of the angle
-        let bite = (-top / bottom).clamp(-0.3, 0.3);
-        angle += bite;
-        if bite.abs() < 1e-4 {
-            break;
-        }
-    }
-    let (s, c) = angle.sin_cos();
-    let rigid = |x: usize, y: usize| {
-        let r = arm(x, y);
-        [shift[0] + (c - 1.0) * r[0] - s * r[1], shift[1] + s * r[0] + (c - 1.0) * r[1]]
-    };
-    // the rest, along the normal, spread from the boundary so that the body's inside moves with it
-    let mut weight = Field::constant(points, 0.0);
-    let changes = in_rows(points, |x, y, z| (moved(x, y, z, angle) - f64::from(from.at(x, y, z))) as f32);
-    let mut rest = still;
+    let mut rigid = RigidMotion { from, to, domain, start, shift: [0.0; 2], angle: 0.0 };
+    rigid.shift = [0, 1].map(|d| rigid.shortest(d, end[d] - start[d]));
+    rigid.find_angle();
+    let (weight, mut result) = rigid.remainder();
+    let (s, c) = rigid.angle.sin_cos();
     each(points, |x, y, z| {
         let i = x + points[0] * (y + points[1] * z);
-        let near = |dx: isize, dy: isize| {
-            let a = crate::prepare::neighbour(x as isize + dx, points[0], wraps(0));
-            let b = crate::prepare::neighbour(y as isize + dy, points[1], wraps(1));
-            f64::from(from.at(a, b, z))
-        };
-        let gradient = [0.5 * (near(1, 0) - near(-1, 0)), 0.5 * (near(0, 1) - near(0, -1))];
-        let square = gradient[0] * gradient[0] + gradient[1] * gradient[1];
-        let change = f64::from(changes.values[i]);
-        weight.values[i] = square as f32;
-        for d in 0..2 {
-            rest[d].values[i] = (-change * gradient[d]) as f32;
-        }
-    });
-    let spread = |field: &Field| smooth(field, domain, 3.0);
-    let weight = spread(&weight);
-    let mut result = rest.map(|field| spread(&field));
-    each(points, |x, y, z| {
-        let i = x + points[0] * (y + points[1] * z);
-        let rigid = rigid(x, y);
+        let r = rigid.arm(x, y);
+        let shift = rigid.shift;
+        let rigid = [shift[0] + (c - 1.0) * r[0] - s * r[1], shift[1] + s * r[0] + (c - 1.0) * r[1]];
         for d in 0..2 {
             let own = f64::from(result[d].values[i]) / (f64::from(weight.values[i]) + 1e-4);
             result[d].values[i] = (rigid[d] + own) as f32;
         }
     });
     result
+}
+
+/// A shift, and a turn about the centre, that bring one mask to about the other.
+struct RigidMotion<'a> {
+    from: &'a Field,
+    to: &'a Field,
+    domain: &'a Domain,
+    /// The centre of the first mask, in points.
+    start: [f64; 2],
+    /// In points.
+    shift: [f64; 2],
+    /// In radians.
+    angle: f64,
+}
+
+impl RigidMotion<'_> {
+    fn wraps(&self, d: usize) -> bool {
+        self.domain.axes[d].side == Side::Periodic
+    }
+
+    /// A distance, the shorter way around periodic sides.
+    fn shortest(&self, d: usize, distance: f64) -> f64 {
+        let n = self.from.points[d] as f64;
+        if self.wraps(d) { distance - n * (distance / n).round() } else { distance }
+    }
+
+    /// From the centre to a point.
+    fn arm(&self, x: usize, y: usize) -> [f64; 2] {
+        [self.shortest(0, x as f64 - self.start[0]), self.shortest(1, y as f64 - self.start[1])]
+    }
+
+    /// The second mask, brought back by the shift and an angle.
+    fn moved(&self, x: usize, y: usize, z: usize, angle: f64) -> f64 {
+        let Self { start, shift, .. } = self;
+        let r = self.arm(x, y);
+        let (s, c) = angle.sin_cos();
+        let index =
+            [start[0] + shift[0] + c * r[0] - s * r[1], start[1] + shift[1] + s * r[0] + c * r[1], z as f64];
+        f64::from(sample(self.to, self.domain, index))
+    }
+
+    /// The angle at which the second mask, brought back, differs least from the first: Gauss and Newton.
+    fn find_angle(&mut self) {
+        let points = self.from.points;
+        // one angle needs no more than some ten thousand points
+        let stride = (((points[0] * points[1]) as f64 / 1e4).sqrt() as usize).max(1);
+        for _ in 0..12 {
+            let angle = self.angle;
+            let sums = |y: usize| {
+                let (mut top, mut bottom) = (0.0, 0.0);
+                for z in 0..points[2] {
+                    for x in (0..points[0]).step_by(stride) {
+                        let delta = 1e-3;
+                        let change = self.moved(x, y, z, angle) - f64::from(self.from.at(x, y, z));
+                        let slope = (self.moved(x, y, z, angle + delta) - self.moved(x, y, z, angle - delta))
+                            / (2.0 * delta);
+                        top += change * slope;
+                        bottom += slope * slope;
+                    }
+                }
+                (top, bottom)
+            };
+            let rows: Vec<(f64, f64)> = (0..points[1]).into_par_iter().step_by(stride).map(sums).collect();
+            let (top, bottom) = rows.iter().fold((0.0, 0.0), |(a, b), (top, bottom)| (a + top, b + bottom));
+            if bottom < 1e-9 {
+                break;
+            }
+            // small bites: the mask is no linear function of the angle
+            let bite = (-top / bottom).clamp(-0.3, 0.3);
+            self.angle += bite;
+            if bite.abs() < 1e-4 {
+                break;
+            }
+        }
+    }
+
+    /// What is left, along the normal, spread from the boundary so that the body's inside moves with it: its weight, and the
+    /// displacement times that.
+    fn remainder(&self) -> (Field, [Field; 2]) {
+        let (from, points) = (self.from, self.from.points);
+        let mut weight = Field::constant(points, 0.0);
+        let mut rest = [Field::constant(points, 0.0), Field::constant(points, 0.0)];
+        let changes =
+            in_rows(points, |x, y, z| (self.moved(x, y, z, self.angle) - f64::from(from.at(x, y, z))) as f32);
+        each(points, |x, y, z| {
+            let i = x + points[0] * (y + points[1] * z);
+            let near = |dx: isize, dy: isize| {
+                let a = crate::prepare::neighbour(x as isize + dx, points[0], self.wraps(0));
+                let b = crate::prepare::neighbour(y as isize + dy, points[1], self.wraps(1));
+                f64::from(from.at(a, b, z))
+            };
+            let gradient = [0.5 * (near(1, 0) - near(-1, 0)), 0.5 * (near(0, 1) - near(0, -1))];
+            let square = gradient[0] * gradient[0] + gradient[1] * gradient[1];
+            let change = f64::from(changes.values[i]);
+            weight.values[i] = square as f32;
+            for d in 0..2 {
+                rest[d].values[i] = (-change * gradient[d]) as f32;
+            }
+        });
+        let spread = |field: &Field| smooth(field, self.domain, 3.0);
+        (spread(&weight), rest.map(|field| spread(&field)))
+    }
 }
 
 /// The centre of a mask in points, around periodic sides by angles; none of an empty mask.
