@@ -40,7 +40,7 @@ pub(crate) struct Outcome {
     pub(crate) ms_per_frame: f64,
     pub(crate) iterations: usize,
     pub(crate) steps: usize,
-    /// Pairs felt, in the fullest frame.
+    /// Active contacts, in the fullest frame.
     pub(crate) contacts: usize,
     pub(crate) max_stretch: f64,
     /// The furthest that an obstacle was behind its animation, in metres.

@@ -1,4 +1,4 @@
-//! The push that keeps two things apart: an energy that rises from nothing at a small gap.
+//! The barrier that keeps two primitives apart: an energy that rises from nothing at a small gap.
 
 mod assembly;
 
@@ -9,17 +9,17 @@ use crate::distance::{PairKind, Slopes, closest, outer};
 
 pub(crate) use assembly::{ActiveContact, ContactAssembly, active_contacts};
 
-/// The share of ĝ below which the barrier is a parabola.
+/// The share of d̂ below which the barrier is a parabola.
 const PARABOLA: f64 = 0.02;
 
 /// A logarithmic barrier between a vertex and a triangle, or two edges.
 ///
-/// E = m·ψ,  ψ = κĝ²·b(g/ĝ) for g < ĝ and 0 beyond,  b(u) = −(1 − u)² ln u,  g = D − o,
+/// E = m·ψ,  ψ = κd̂²·b(g/d̂) for g < d̂ and 0 beyond,  b(u) = −(1 − u)² ln u,  g = D − o,
 ///
-/// D the distance, o the thickness kept between the two, ĝ the gap at which they begin to feel each other; κ in N/m,
-/// with the pair's share of mass or area included. Force and stiffness both start from zero at ĝ, so that light touches
-/// stay soft and Newton's method meets no step; as the gap closes, the force grows like κĝ/u, so that a stack of ten carries
-/// its weight with the same κ as one sheet does. Below a fiftieth of ĝ it goes on as a parabola, defined even
+/// D the distance, o the thickness kept between the two (`min_distance`), d̂ the gap at which the barrier begins; κ in N/m,
+/// with the pair's share of mass or area included. Force and stiffness both start from zero at d̂, so that light touches
+/// stay soft and Newton's method meets no step; as the gap closes, the force grows like κd̂/u, so that a stack of ten carries
+/// its weight with the same κ as one sheet does. Below a fiftieth of d̂ it goes on as a parabola, defined even
 /// where things are nearer than their thickness: continuous detection, not the barrier, is what forbids crossing.
 ///
 /// m = 1, except for two edges that are nearly parallel, whose closest points jump: m = (2 − c/ε)·c/ε for
@@ -36,7 +36,7 @@ pub struct Barrier {
     pub stiffness: f64,
     /// o, in metres.
     pub min_distance: f64,
-    /// ĝ, in metres; positive.
+    /// d̂, in metres; positive.
     pub dhat: f64,
     /// ε, in m⁴; zero for a vertex and a triangle.
     parallel: f64,
@@ -314,7 +314,7 @@ mod tests {
         assert!(gradient[0].y < 0.0 && gradient[1].y > 0.0);
         let total: Vec3 = gradient.into_iter().sum();
         assert!(total.length() < 1e-15, "action equals reaction");
-        // −κĝ b′(0.4) at g = 0.2
+        // −κd̂ b′(0.4) at g = 0.2
         let force = 3.0 * 0.5 * (0.36 / 0.4 - 2.0 * 0.6 * 0.4_f64.ln());
         assert!((barrier.normal_force(&above(0.3)) - force).abs() < 1e-12);
         assert!(barrier.normal_force(&above(0.101)) > 20.0 * force, "hard where it is close");

@@ -188,7 +188,7 @@ impl CollisionMesh {
         0.5 * (self.surfaces[first].thickness + self.surfaces[second].thickness)
     }
 
-    /// Thickness kept between a pair and the gap ĝ beyond it at which it begins to be felt, from a wished `dhat`.
+    /// Thickness kept between a pair and the gap d̂ beyond it at which its barrier begins, from a wished `dhat`.
     /// Within one surface both shrink so that thickness and gap fill at most half of the pair's distance at rest: a
     /// rest shape feels no force.
     pub fn gap(&self, pair: &Pair, dhat: f64) -> (f64, f64) {

@@ -7,7 +7,7 @@ use crate::ccd::{FirstImpact, first_impact};
 use crate::distance::{Closest, closest};
 use crate::{CollisionMesh, Pair};
 
-/// A pair near enough to feel its barrier.
+/// An active contact: a pair within its barrier.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Contact {
     /// The two things.
@@ -27,7 +27,7 @@ impl Contact {
     }
 }
 
-/// Those of the pairs that feel their barrier at `x`, in the same order. Points behind a plane do not.
+/// Those of the pairs that are within their barrier at `x`, in the same order. Points behind a plane do not.
 pub fn contacts(mesh: &CollisionMesh, pairs: &[Pair], x: &[Vec3], dhat: f64) -> Vec<Contact> {
     let near = |pair: &Pair| {
         let nearest = closest(pair.kind, &pair.gather(x));
@@ -114,7 +114,7 @@ mod tests {
         let mesh = CollisionMesh::new(vec![CollisionSurface::free("cloth", points.clone(), triangles)])
             .expect("sound");
         let pairs = BroadPhase::new().candidates(&mesh, &points, &points, 0.05).expect("finite");
-        // at rest nothing is felt, however near the layers are
+        // at rest nothing is active, however near the layers are
         assert_eq!(contacts(&mesh, &pairs, &points, 0.05), []);
         let pressed: Vec<Vec3> = points.iter().map(|p| Vec3::new(p.x, 0.3 * p.y, p.z)).collect();
         let active_contacts = contacts(&mesh, &pairs, &pressed, 0.05);

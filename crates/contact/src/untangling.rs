@@ -244,7 +244,7 @@ mod tests {
         mesh.surfaces().iter().flat_map(|s| s.rest_positions.clone()).collect()
     }
 
-    /// Two sheets, the corner of one pushed through the other: moved by the knots alone, and kept in shape by
+    /// Two sheets, the corner of one pushed through the other: moved by the contour forces alone, and kept in shape by
     /// projecting edges to their lengths, they come apart.
     #[test]
     fn a_pushed_through_corner_comes_out() {

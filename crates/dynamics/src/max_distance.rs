@@ -44,14 +44,14 @@ mod tests {
     use crate::{Settings, StaticGuide, Stepper};
 
     #[test]
-    fn a_falling_point_stops_at_the_end_of_its_leash() {
+    fn a_falling_point_stops_at_its_largest_distance() {
         let body = Body::builder(vec![1.0, 1.0]).gravity(-9.81 * Vec3::Y).build().unwrap();
         let mut state = State::at_rest(vec![Vec3::ZERO; 2]);
         let mut stepper = Stepper::new(&body, &[Vec3::ZERO, Vec3::ONE], Settings::default()).unwrap();
-        let mut leash = MaxDistance::new(vec![0.5, f64::INFINITY]);
+        let mut limit = MaxDistance::new(vec![0.5, f64::INFINITY]);
         for _ in 0..24 {
             let guide = StaticGuide::new(vec![Vec3::ZERO; 2]);
-            stepper.advance(&body, &mut state, &guide, 1.0 / 24.0, &mut [&mut leash]).unwrap();
+            stepper.advance(&body, &mut state, &guide, 1.0 / 24.0, &mut [&mut limit]).unwrap();
         }
         assert!((state.positions[0].y + 0.5).abs() < 1e-12);
         assert!(state.velocities[0].length() < 1e-12);

@@ -58,7 +58,7 @@ pub struct Enrich {
     fit: Fit,
     body: Body,
     stepper: Stepper,
-    leash: Option<MaxDistance>,
+    max_distance: Option<MaxDistance>,
     averages: Option<AverageRows>,
     /// Weights of the surface's vertices.
     weights: Vec<WeightKey>,
@@ -136,7 +136,7 @@ impl Enrich {
             pieces: Pieces::new(mesh, embedding, &animated),
             fit,
             stepper,
-            leash: settings.max_distance.map(|distance| MaxDistance::new(vec![distance; count])),
+            max_distance: settings.max_distance.map(|distance| MaxDistance::new(vec![distance; count])),
             weights: keys,
             animated,
             size: Bounds::of(mesh.points().iter().copied()).diagonal(),
@@ -363,7 +363,7 @@ impl Enrich {
         seconds: f64,
     ) -> Result<(Effort, bool), Error> {
         let mut filters: Vec<&mut dyn Filter> = Vec::new();
-        filters.extend(self.leash.as_mut().map(|leash| leash as &mut dyn Filter));
+        filters.extend(self.max_distance.as_mut().map(|limit| limit as &mut dyn Filter));
         let end = self.pose.state.time + seconds;
         let state = &mut self.pose.state;
         match self.stepper.advance_with_contact(&self.body, state, guide, contact, seconds, &mut filters) {

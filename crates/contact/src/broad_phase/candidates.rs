@@ -1,4 +1,4 @@
-//! Pairs worth watching: a list from the broad phase that stays right while points move a little.
+//! Candidate pairs: a list from the broad phase that stays right while points move a little.
 //!
 //! Each list is made for points that all go the same fraction of their way from one place to another, give or take some slack.
 //! As long as they do, no pair can come near that is not on it; Newton's later, shorter steps need no new one.
@@ -10,13 +10,13 @@ use crate::broad_phase::StepScale;
 use crate::distance::closest;
 use crate::{BroadPhase, CollisionMesh, Error, Pair};
 
-/// A pair with what is kept between its two things.
+/// A candidate pair with what is kept between its two primitives.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Candidate {
     pub(crate) pair: Pair,
     /// Thickness, in metres.
     pub(crate) min_distance: f64,
-    /// ĝ: the gap beyond it at which the push begins, in metres.
+    /// d̂: the gap beyond it at which the barrier begins, in metres.
     pub(crate) dhat: f64,
 }
 

@@ -17,7 +17,7 @@ use crate::ccd::{MIN_DISTANCE_RATIO, time_of_impact_keeping};
 use crate::distance::closest;
 use crate::{Attachment, Pair};
 
-/// The share of a gap that one step may not use up, and the share of ĝ at which a pair that comes from afar is stopped: the
+/// The share of a gap that one step may not use up, and the share of d̂ at which a pair that comes from afar is stopped: the
 /// barrier must act before detection has the last word.
 const GAP_RESERVE: f64 = 0.2;
 const STOP_GAP_RATIO: f64 = 0.4;
