@@ -4,7 +4,7 @@
 //! likes: nothing is simulated again.
 //!
 //! ```
-//! use film::{FilmRenderer, FilmLook};
+//! use film::{FilmLook, FilmRenderer};
 //! use shot::{BakeOptions, Context, Reader, Registry};
 //!
 //! let registry = Registry::empty().with_film::<FilmLook>().with_sample("flag", samples::flag);

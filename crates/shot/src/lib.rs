@@ -7,7 +7,7 @@
 //! ```
 //! use schemars::JsonSchema;
 //! use serde::{Deserialize, Serialize};
-//! use shot::{BakeOptions, Context, LayerError, FrameResult, Layer, Reader, Registry, Settings, Simulation, Target};
+//! use shot::{BakeOptions, Context, FrameResult, Layer, LayerError, Reader, Registry, Settings, Simulation, Target};
 //!
 //! /// Lifts everything.
 //! #[derive(Default, Serialize, Deserialize, JsonSchema)]

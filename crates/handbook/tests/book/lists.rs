@@ -107,3 +107,26 @@ fn every_declared_dependency_is_used() {
     let unused: Vec<String> = declared().into_iter().filter(|name| !used.contains(name.as_str())).collect();
     assert!(unused.is_empty(), "no crate uses {unused:?}");
 }
+
+/// Crates of others, with their version and features, as Cargo builds them for a package.
+fn built_for(package: &str) -> BTreeSet<String> {
+    let arguments = ["tree", "--offline", "--edges", "normal,build", "--prefix", "none", "--no-dedupe"];
+    let output = Command::new(env!("CARGO"))
+        .args(arguments)
+        .args(["--format", "{p} [{f}]", "--package", package])
+        .current_dir(root())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let tree = String::from_utf8(output.stdout).unwrap();
+    // ours are named with their path
+    tree.lines().filter(|line| !line.is_empty() && !line.contains("(/")).map(str::to_owned).collect()
+}
+
+/// What the demo builds is built for the benchmarks with the same features: a benchmark after the demo builds only itself.
+#[test]
+fn a_benchmark_builds_nothing_of_the_program_again() {
+    let (program, benchmarks) = (built_for("followthrough"), built_for("benches"));
+    let again: Vec<&String> = program.difference(&benchmarks).collect();
+    assert!(again.is_empty(), "built again with other features: {again:?}");
+}
