@@ -191,7 +191,7 @@ impl Text {
         let (height, pen) = (self.height * scale[1], self.pen * scale[1]);
         let centre = centre.map(|x| x as f32);
         let pixels = render::letters(&self.words, size, centre, height as f32, pen as f32);
-        Ok(Field::from_image(size[0] as usize, size[1] as usize, &pixels).map_err(explain)?)
+        Field::from_image(size[0] as usize, size[1] as usize, &pixels).map_err(explain)
     }
 }
 

@@ -281,7 +281,7 @@ impl Painting {
         if self.image.seam > 0.0 {
             field = make_periodic(&field, &canvas.domain, self.image.seam);
         }
-        Ok(resample(&field, &canvas.domain).map_err(explain)?)
+        resample(&field, &canvas.domain).map_err(explain)
     }
 }
 
@@ -304,5 +304,5 @@ fn read(path: &Path, channel: Channel) -> Result<Field, LayerError> {
         let (x, y) = (at as u32 % width, at as u32 / width);
         return Err(failed(format!("the pixel at {x}, {y} is not a finite number")));
     }
-    Ok(Field::from_image(width as usize, height as usize, &pixels).map_err(explain)?)
+    Field::from_image(width as usize, height as usize, &pixels).map_err(explain)
 }

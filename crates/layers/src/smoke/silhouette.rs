@@ -111,7 +111,7 @@ impl Silhouettes {
         let mesh = silhouette.mesh.as_ref().and_then(|name| self.clip.mesh_index(name));
         let mask =
             Painter::new(&self.clip).mask(&frame, &self.camera, self.size, mesh).map_err(LayerError::new)?;
-        Ok(Field::from_image(self.size[0] as usize, self.size[1] as usize, &mask).map_err(explain)?)
+        Field::from_image(self.size[0] as usize, self.size[1] as usize, &mask).map_err(explain)
     }
 }
 
