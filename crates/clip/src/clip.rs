@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use geometry::Vec3;
 
-use crate::{BvhLayout, Error, Frame, Frames, Grid, Image, Material, MemoryFrames, Mesh, Result, Skeleton};
+use crate::{
+    BvhLayout, Error, Frame, Frames, Grid, Image, Material, MemoryFrames, Mesh, Result, Skeleton, UsdLayout,
+};
 
 /// An animation: meshes with fixed topology, an optional skeleton, and frames at a fixed rate.
 #[derive(Clone)]
@@ -23,6 +25,8 @@ pub struct Clip {
     pub images: Vec<Image>,
     /// The channels of the BVH file that the skeleton came from.
     pub bvh: Option<BvhLayout>,
+    /// Where the meshes stand in the USD layer that they came from.
+    pub usd: Option<UsdLayout>,
     frames: Arc<dyn Frames>,
 }
 
@@ -43,6 +47,7 @@ impl Clip {
             materials: Vec::new(),
             images: Vec::new(),
             bvh: None,
+            usd: None,
             frames,
         }
     }

@@ -47,7 +47,7 @@ pub use error::Error;
 pub use faces::Faces;
 pub use format::{
     Animation, BvhChannel, BvhLayout, DEFAULT_FRAME_RATE_HZ, Description, Format, Numbered, ReadOptions,
-    WriteOptions, Written, describe, read, write,
+    UsdLayout, UsdPrim, WriteOptions, Written, describe, read, write,
 };
 pub use frames::{Frame, Frames, MemoryFrames};
 pub use grid::Grid;

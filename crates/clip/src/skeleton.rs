@@ -2,6 +2,8 @@
 
 use glam::{Mat4, Quat, Vec3};
 
+use crate::Group;
+
 /// A joint's place relative to its parent: `parent_from_joint`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Transform {
@@ -73,6 +75,22 @@ pub struct Skin {
 }
 
 impl Skin {
+    /// For each joint that moves anything, how much of each point hangs on it: a group under the joint's name.
+    pub fn groups(&self, skeleton: &Skeleton) -> Vec<Group> {
+        let mut columns = vec![None; self.binds.len()];
+        for (point, influences) in self.influences.iter().enumerate() {
+            for &(bind, weight) in influences.iter().filter(|&&(_, weight)| weight > 0.0) {
+                let column =
+                    columns[bind as usize].get_or_insert_with(|| vec![0.0_f32; self.influences.len()]);
+                column[point] += weight;
+            }
+        }
+        let group = |(column, &(joint, _)): (Option<Vec<f32>>, &(usize, Mat4))| {
+            Some(Group { name: skeleton.joints[joint].name.clone(), weights: column? })
+        };
+        columns.into_iter().zip(&self.binds).filter_map(group).collect()
+    }
+
     /// Moves rest points by the skeleton's joints.
     pub fn deform(&self, rest_points: &[[f32; 3]], world_from_joints: &[Mat4]) -> Vec<[f32; 3]> {
         let world_from_rest: Vec<Mat4> = self

@@ -174,3 +174,85 @@ fn a_skeleton_goes_from_gltf_to_bvh_and_back_to_gltf() {
     assert!(joint_distance(&clip, &as_bvh) < 1e-4);
     assert!(joint_distance(&clip, &rewritten(&as_bvh, "glb")) < 1e-4);
 }
+
+#[test]
+fn skinning_and_blending_of_usd_agree_with_usds_own() {
+    let Some(folder) = assets("sequences/usd") else { return };
+    for (name, tolerance) in [("lbs", 2e-6), ("blendshapes", 2e-6)] {
+        let open = |name: String| read(folder.join(name), &ReadOptions::default()).unwrap();
+        let (ours, theirs) = (open(format!("{name}.usda")), open(format!("{name}.baked.usda")));
+        assert!(ours.frame_count() >= 30);
+        let names = |clip: &Clip| clip.meshes.iter().map(|mesh| mesh.name.clone()).collect::<Vec<_>>();
+        assert_eq!(names(&ours), names(&theirs));
+        let distance = relative_distance(&ours, &theirs);
+        println!("{name}: {distance:e} of the size over {} frames", ours.frame_count());
+        assert!(distance < tolerance, "{name}: {distance:e}");
+        let moved = relative_distance(&ours, &ours.with_frames(std::sync::Arc::new(Held(ours.clone()))));
+        assert!(moved > 0.01, "{name} does not move");
+    }
+}
+
+/// The first frame for ever.
+struct Held(Clip);
+
+impl clip::Frames for Held {
+    fn count(&self) -> usize {
+        self.0.frame_count()
+    }
+
+    fn read(&self, _: usize) -> clip::Result<clip::Frame> {
+        self.0.frame(0)
+    }
+}
+
+#[test]
+fn every_animation_goes_through_usd_and_alembic_to_the_bit() {
+    let mut paths = Vec::new();
+    let Some(folder) = assets("gltf") else { return };
+    paths.extend(files(&folder, &["gltf", "glb"]));
+    let Some(folder) = assets("sequences") else { return };
+    paths.extend(
+        ["horse-gallop/horse-gallop.pc2", "samba/samba.pc2", "pcow/pcow.mdd"].map(|name| folder.join(name)),
+    );
+    for path in paths {
+        let clip = read(&path, &ReadOptions::default()).unwrap();
+        let back = rewritten(&clip, "usdc");
+        assert_eq!((clip.frame_count(), clip.frame_rate_hz), (back.frame_count(), back.frame_rate_hz));
+        for frame in 0..clip.frame_count() {
+            let (a, b) = (clip.frame(frame).unwrap(), back.frame(frame).unwrap());
+            assert!(a.points == b.points, "{}: frame {frame}", path.display());
+        }
+        for (a, b) in clip.meshes.iter().zip(&back.meshes) {
+            assert_eq!((&a.name, &a.skin), (&b.name, &b.skin), "{}", path.display());
+        }
+        if clip.skeleton.is_some() {
+            assert!(joint_distance(&clip, &back) < 1e-3, "{}", path.display());
+        }
+        if clip.meshes.is_empty() {
+            continue;
+        }
+        let back = rewritten(&clip, "abc");
+        assert_eq!((clip.frame_count(), clip.frame_rate_hz), (back.frame_count(), back.frame_rate_hz));
+        for frame in 0..clip.frame_count() {
+            let (a, b) = (clip.frame(frame).unwrap(), back.frame(frame).unwrap());
+            assert!(a.points == b.points, "{}: frame {frame} as abc", path.display());
+        }
+    }
+}
+
+#[test]
+fn alembic_of_others_reads_or_is_refused_with_words() {
+    let Some(folder) = assets("sequences/alembic") else { return };
+    let open = |name: &str| read(folder.join(name), &ReadOptions::default());
+    let clip = open("indexedTextureCoordinates.abc").unwrap();
+    assert!(clip.meshes[0].point_count() > 0 && !clip.meshes[0].uvs.is_empty());
+    assert!(open("cube.abc").err().unwrap().to_string().contains("abcconvert"));
+    println!("{}", open("issue253.abc").err().unwrap());
+}
+
+#[test]
+fn a_shirt_from_a_crate_file_reads() {
+    let Some(folder) = assets("cloth/usd") else { return };
+    let clip = read(folder.join("unisex_shirt.usd"), &ReadOptions::default()).unwrap();
+    assert_eq!((clip.meshes[0].point_count(), clip.meshes[0].faces.len()), (6436, 12736));
+}

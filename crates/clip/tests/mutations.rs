@@ -190,6 +190,95 @@ fn damaged_caches() {
 }
 
 #[test]
+fn damaged_usd() {
+    read_damaged("a.usdc", &written("a.usdc")[0], None, 2000);
+    read_damaged("a.usda", &written("a.usda")[0], None, 2000);
+    read_damaged("a.usdz", &written("a.usdz")[0], None, 1000);
+    read_damaged("a.usda", RIG.as_bytes(), None, 2000);
+}
+
+#[test]
+fn damaged_alembic() {
+    read_damaged("a.abc", &written("a.abc")[0], None, 3000);
+}
+
+#[test]
+fn what_is_wrong_with_alembic_is_said() {
+    let abc = written("a.abc").remove(0);
+    refuses("a.abc", &abc[..abc.len() - 8], "cut short");
+    let mut unfinished = abc.clone();
+    unfinished[5] = 0;
+    refuses("a.abc", &unfinished, "never finished");
+    refuses("a.abc", b"\x89HDF\r\n\x1a\nand so on", "abcconvert -toOgawa");
+    refuses("a.abc", b"no archive at all", "does not begin with Ogawa");
+    let text = |from: &str, to: &str| {
+        let at = abc.windows(from.len()).position(|window| window == from.as_bytes()).unwrap();
+        let mut bytes = abc.clone();
+        bytes[at..at + to.len()].copy_from_slice(to.as_bytes());
+        bytes
+    };
+    refuses("a.abc", &text(".faceCounts", ".fakeCounts"), "it has no .faceCounts");
+    // the second triangle's last corner
+    let corners: Vec<u8> = [2_i32, 1, 0, 3, 2, 0].iter().flat_map(|x| x.to_le_bytes()).collect();
+    let at = abc.windows(corners.len()).position(|window| window == corners).unwrap();
+    let mut wild = abc.clone();
+    wild[at + 12] = 9;
+    refuses("a.abc", &wild, "/flag/flagShape: face 1 refers to point 9, but there are 4");
+}
+
+#[test]
+fn what_is_wrong_with_usd_is_said() {
+    let mesh = |body: &str| format!("#usda 1.0\ndef Mesh \"m\"\n{{\n{body}\n}}\n").into_bytes();
+    let good = "int[] faceVertexCounts = [3]\nint[] faceVertexIndices = [0, 1, 2]\npoint3f[] points = [(0,0,0),(1,0,0),(0,1,0)]";
+    let refuses = |body: &str, words: &str| refuses_as("a.usda", &mesh(body), words);
+    refuses("", "/m: the mesh has no points");
+    refuses(&good.replace("0, 1, 2", "0, 1, 3"), "/m: face 0 refers to point 3, but there are 3");
+    refuses(&good.replace("[3]", "[4]"), "face 0 has 4 corners, which are not there");
+    refuses(&good.replace("(1,0,0)", "(nan,0,0)"), "point 1 is not finite");
+    refuses(&good.replace("(1,0,0)", "(1,0)"), "/m.points: 8 numbers");
+    refuses(
+        &format!("{good}\npoint3f[] points.timeSamples = {{ 2: [(0,0,0)], 1: [(0,0,0)], }}"),
+        "samples are out of order: time 2 stands before 1",
+    );
+    refuses(
+        "int[] faceVertexCounts = [3]\nint[] faceVertexIndices.timeSamples = { 1: [0,1,2], 2: [0,2,1] }\npoint3f[] points = [(0,0,0),(1,0,0),(0,1,0)]",
+        "topology changes at time 2",
+    );
+    refuses("def Scope \"a\" { }\ndef Scope \"a\" { }", "line 5: there are two prims /m/a");
+    for arc in [
+        "references = @a.usd@</b>",
+        "prepend payload = @a.usd@",
+        "instanceable = true",
+        "inherits = </c>",
+        "variants = { string v = \"a\" }",
+    ] {
+        let text = format!("#usda 1.0\ndef Xform \"x\" (\n {arc}\n)\n{{\n}}\n");
+        refuses_as("a.usda", text.as_bytes(), "/x: it has ");
+        refuses_as("a.usda", text.as_bytes(), "usdcat --flatten");
+    }
+    refuses_as("a.usda", b"#usda 1.0\n(\n subLayers = [@b.usda@]\n)\n", "it has the sublayer `b.usda`");
+    refuses_as(
+        "a.usda",
+        "#usda 1.0\n"
+            .to_string()
+            .as_bytes()
+            .iter()
+            .copied()
+            .chain("def \"a\" {".repeat(300).bytes())
+            .collect::<Vec<_>>()
+            .as_slice(),
+        "nested more than 256 deep",
+    );
+    let mut newer = written("a.usdc").remove(0);
+    newer[9] = 99;
+    refuses_as("a.usdc", &newer, "crate version 0.99.0 is not read");
+    let usdc = written("a.usdc").remove(0);
+    refuses_as("a.usdc", &usdc[..usdc.len() / 2], "cut short");
+    let usdz = written("a.usdz").remove(0);
+    refuses_as("a.usdz", &usdz[..usdz.len() - 30], "no directory");
+}
+
+#[test]
 fn damaged_soups() {
     read_damaged("a.off", OFF.as_bytes(), None, 500);
     read_damaged("a.ply", PLY.as_bytes(), None, 500);
@@ -248,6 +337,60 @@ const BVH: &str = "HIERARCHY\nROOT hip\n{\n OFFSET 0 1 0\n CHANNELS 6 Xposition 
     JOINT knee\n {\n  OFFSET 0 -0.5 0\n  CHANNELS 3 Xrotation Yrotation Zrotation\n  End Site\n  {\n   OFFSET 0 -0.5 0\n  }\n }\n}\n\
     MOTION\nFrames: 3\nFrame Time: 0.04\n0 1 0 0 0 0 0 0 0\n0 1 0 10 20 30 5 6 7\n0 1 0 20 40 60 90 0 -90\n";
 
+/// A mesh on a joint, with a blend shape that has a shape on the way.
+const RIG: &str = r#"#usda 1.0
+(
+    defaultPrim = "Root"
+    metersPerUnit = 1
+    startTimeCode = 1
+    endTimeCode = 3
+    upAxis = "Z"
+)
+def SkelRoot "Root" (
+    prepend apiSchemas = ["SkelBindingAPI"]
+)
+{
+    double3 xformOp:translate = (0, 0, 1)
+    float xformOp:rotateZ:spin.timeSamples = { 1: 0, 3: 90, }
+    uniform token[] xformOpOrder = ["xformOp:translate", "xformOp:rotateZ:spin"]
+    rel skel:skeleton = </Root/Rig>
+    def Skeleton "Rig" (prepend apiSchemas = ["SkelBindingAPI"])
+    {
+        uniform token[] joints = ["hip", "hip/knee"]
+        uniform matrix4d[] bindTransforms = [((1,0,0,0),(0,1,0,0),(0,0,1,0),(0,0,0,1)), ((1,0,0,0),(0,1,0,0),(0,0,1,0),(1,0,0,1))]
+        rel skel:animationSource = </Root/Rig/Anim>
+        def SkelAnimation "Anim"
+        {
+            uniform token[] joints = ["hip/knee"]
+            uniform token[] blendShapes = ["smile"]
+            float[] blendShapeWeights.timeSamples = { 1: [0], 2: [0.25], 3: [1] }
+            float3[] translations = [(1, 0, 0)]
+            quatf[] rotations.timeSamples = { 1: [(1, 0, 0, 0)], 3: [(0.70710677, 0, 0, 0.70710677)] }
+            half3[] scales = [(1, 1, 1)]
+        }
+    }
+    def Mesh "Body" (prepend apiSchemas = ["SkelBindingAPI"])
+    {
+        int[] faceVertexCounts = [3]
+        int[] faceVertexIndices = [0, 1, 2]
+        point3f[] points = [(0, 0, 0), (2, 0, 0), (0, 1, 0)]
+        int[] primvars:skel:jointIndices = [0, 1, 0] (
+            elementSize = 1
+            interpolation = "vertex"
+        )
+        float[] primvars:skel:jointWeights = [1, 1, 1] (elementSize = 1; interpolation = "vertex")
+        uniform token[] skel:blendShapes = ["smile"]
+        rel skel:blendShapeTargets = </Root/Body/smile>
+        def BlendShape "smile"
+        {
+            uniform vector3f[] offsets = [(0, 0, 1)]
+            uniform vector3f[] inbetweens:half = [(0, 0, 2)] (weight = 0.5)
+            uniform int[] pointIndices = [2]
+        }
+    }
+}
+"#;
+
 const OFF: &str = "OFF # corner\n4 3 0\n0 0 0\n1 0 0\n0 1 0\n0 0 1\n3 0 1 2\n3 0 2 3 255 0 0\n4 0 1 2 3\n";
 
 const PLY: &str = "ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\n\
@@ -303,6 +446,8 @@ fn refuses(name: &str, bytes: &[u8], words: &str) {
     let found = read(&path, &ReadOptions::default()).err().map(|error| error.to_string()).unwrap_or_default();
     assert!(found.contains(words) && found.contains(name), "`{found}` does not say `{words}`");
 }
+
+use refuses as refuses_as;
 
 fn gltf(json: &str) -> Vec<u8> {
     json.replace('\'', "\"").into_bytes()

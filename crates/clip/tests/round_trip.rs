@@ -5,8 +5,8 @@ mod common;
 use std::sync::Arc;
 
 use clip::{
-    BvhChannel, BvhLayout, Clip, Faces, Frame, Image, Joint, Material, MemoryFrames, Mesh, Part, ReadOptions,
-    Skeleton, Transform, WriteOptions, read, write,
+    BvhChannel, BvhLayout, Clip, Faces, Frame, Frames, Image, Joint, Material, MemoryFrames, Mesh, Part,
+    ReadOptions, Skeleton, Skin, Transform, WriteOptions, read, write,
 };
 use common::{joint_distance, kitchen_sink, relative_distance};
 use glam::{Quat, Vec3};
@@ -133,6 +133,41 @@ proptest! {
     }
 
     #[test]
+    fn usd_comes_back_to_the_bit(clip in clip()) {
+        for name in ["a.usdc", "a.usd", "a.usda", "a.usdz"] {
+            with_rewritten(&clip, name, |back| {
+                assert_eq!((back.frame_count(), back.frame_rate_hz), (clip.frame_count(), clip.frame_rate_hz));
+                for frame in 0..clip.frame_count() {
+                    assert_eq!(back.frame(frame).unwrap().points, clip.frame(frame).unwrap().points, "{name}");
+                }
+                let (a, b) = (&clip.meshes[0], &back.meshes[0]);
+                assert_eq!((&a.faces, &a.uvs, &a.parts), (&b.faces, &b.uvs, &b.parts), "{name}");
+                assert_eq!((&a.name, &clip.name), (&b.name, &back.name));
+                if clip.frame_count() > 1 {
+                    assert_eq!(a.rest_points, b.rest_points, "{name}");
+                }
+                let looks = |clip: &Clip| clip.materials.iter().map(|m| (m.name.clone(), m.base_color)).collect::<Vec<_>>();
+                assert_eq!(looks(&clip), looks(&back));
+            });
+        }
+    }
+
+    #[test]
+    fn alembic_comes_back_to_the_bit(clip in clip()) {
+        with_rewritten(&clip, "a.abc", |back| {
+            assert_eq!((back.frame_count(), back.frame_rate_hz), (clip.frame_count(), 24.0));
+            for frame in 0..clip.frame_count() {
+                assert_eq!(back.frame(frame).unwrap().points, clip.frame(frame).unwrap().points);
+            }
+            let (a, b) = (&clip.meshes[0], &back.meshes[0]);
+            assert_eq!((&a.faces, &a.uvs, &a.name), (&b.faces, &b.uvs, &b.name));
+            if clip.frame_count() > 1 {
+                assert_eq!(a.rest_points, b.rest_points, "kept as Pref");
+            }
+        });
+    }
+
+    #[test]
     fn a_glb_comes_back_to_float_precision(clip in clip()) {
         with_rewritten(&clip, "a.glb", |back| {
             assert!(relative_distance(&clip, &back) <= 2.0 * f64::from(f32::EPSILON));
@@ -235,6 +270,221 @@ fn groups_colours_images_and_hard_edges_survive_a_glb() {
     });
 }
 
+/// A mesh with everything that can be on one, split at a hard edge, under a skeleton of two joints.
+fn decorated() -> Clip {
+    let mut mesh = Mesh::new(
+        "box corner 1",
+        vec![[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
+        &[[0, 1, 2], [4, 5, 3]],
+    );
+    mesh.vertex_points = vec![0, 1, 2, 3, 0, 1];
+    mesh.smoothing = vec![0, 1, 2, 3, 4, 5];
+    mesh.uvs = (0..6).map(|i| [i as f32 / 8.0, 0.5]).collect();
+    mesh.parts = vec![
+        Part { faces: 0..1, vertices: 0..6, material: Some(0) },
+        Part { faces: 1..2, vertices: 0..6, material: None },
+    ];
+    mesh.set_group("hoist é", vec![0.25, 0.0, 1.0, 0.5]);
+    for channel in ["color.r", "color.g", "color.b", "color.a"] {
+        mesh.set_group(channel, vec![0.5, 1.0, 0.0, 0.25]);
+    }
+    let joint = |name: &str, parent, y| Joint {
+        name: name.into(),
+        parent,
+        rest: Transform { translation: Vec3::new(0.0, y, 0.0), ..Transform::IDENTITY },
+    };
+    let skeleton = Skeleton { joints: vec![joint("hip:1", None, 1.0), joint("knee", Some(0), -0.5)] };
+    let bind = |y: f32| glam::Mat4::from_translation(Vec3::new(0.125, y, 0.0));
+    mesh.skin = Some(Skin {
+        binds: vec![(1, bind(-0.5)), (0, bind(-1.0))],
+        influences: vec![vec![(0, 1.0)], vec![(0, 0.25), (1, 0.75)], vec![], vec![(1, 1.0)]],
+    });
+    let frames = (0..4).map(|i| {
+        let turn = Transform { rotation: Quat::from_rotation_z(0.3 * i as f32), ..skeleton.joints[1].rest };
+        let moved = |p: &[f32; 3]| [p[0], p[1] + 0.1 * i as f32, p[2]];
+        Frame {
+            points: vec![mesh.rest_points.iter().map(moved).collect()],
+            pose: vec![Transform { scale: Vec3::splat(1.5), ..skeleton.joints[0].rest }, turn],
+        }
+    });
+    let frames = Arc::new(MemoryFrames::new(frames.collect()));
+    let mut clip = Clip::new("a clip", 25.0, vec![mesh], Some(skeleton), frames);
+    clip.images.push(Image {
+        name: "weave".into(),
+        mime_type: "image/png".into(),
+        bytes: b"\x89PNG not really".to_vec(),
+    });
+    let cloth = Material { base_color_image: Some(0), ..Material::plain("cloth 1", [1.0, 0.5, 0.25, 1.0]) };
+    clip.materials.push(cloth);
+    clip
+}
+
+#[test]
+fn a_rig_with_groups_colours_pictures_and_hard_edges_goes_through_usd() {
+    let clip = decorated();
+    for name in ["a.usdc", "a.usda", "a.usdz"] {
+        with_rewritten(&clip, name, |back| {
+            let (a, b) = (&clip.meshes[0], &back.meshes[0]);
+            assert_eq!(
+                (&a.name, &a.vertex_points, &a.faces),
+                (&b.name, &b.vertex_points, &b.faces),
+                "{name}"
+            );
+            assert_eq!((&a.uvs, &a.smoothing, &a.parts), (&b.uvs, &b.smoothing, &b.parts), "{name}");
+            assert_eq!(a.skin, b.skin, "{name}");
+            for group in &a.groups {
+                assert_eq!(Some(group), b.group(&group.name), "{name}: {}", group.name);
+            }
+            assert_eq!(b.group("knee").unwrap().weights, [1.0, 0.25, 0.0, 0.0], "the skin gives groups");
+            assert_eq!(back.skeleton, clip.skeleton, "{name}");
+            for frame in 0..clip.frame_count() {
+                assert_eq!(back.frame(frame).unwrap(), clip.frame(frame).unwrap(), "{name}");
+            }
+            assert_eq!(back.images[0].bytes, clip.images[0].bytes, "{name}");
+            let (ours, theirs) = (&clip.materials[0], &back.materials[0]);
+            assert_eq!(
+                (ours.base_color_image, ours.base_color),
+                (theirs.base_color_image, theirs.base_color)
+            );
+            assert_eq!((&ours.name, ours.double_sided), (&theirs.name, theirs.double_sided));
+        });
+    }
+}
+
+#[test]
+fn groups_and_seams_go_through_alembic_in_any_unit_from_any_frame() {
+    let clip = decorated();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.abc");
+    let options = WriteOptions {
+        start_frame: Some(1001),
+        unit_in_metres: Some(0.01),
+        velocities: true,
+        ..WriteOptions::default()
+    };
+    write(&path, &clip, &options).unwrap();
+    let unit = ReadOptions { unit_in_metres: Some(0.01), ..ReadOptions::default() };
+    let back = read(&path, &unit).unwrap();
+    assert_eq!(back.frame_rate_hz, 25.0);
+    assert!(relative_distance(&clip, &back) < 2.0 * f64::from(f32::EPSILON));
+    let (a, b) = (&clip.meshes[0], &back.meshes[0]);
+    assert_eq!((&a.name, &a.vertex_points, &a.faces, &a.uvs), (&b.name, &b.vertex_points, &b.faces, &b.uvs));
+    for group in &a.groups {
+        assert_eq!(Some(group), b.group(&group.name), "{}", group.name);
+    }
+    let twice = read(&path, &ReadOptions { frame_rate_hz: Some(50.0), ..unit }).unwrap();
+    assert_eq!(twice.frame_count(), 7, "half way between frames is linear");
+    let y = |frame: usize| twice.frame(frame).unwrap().points[0][2][1];
+    assert!((y(1) - 0.5 * (y(0) + y(2))).abs() < 1e-6);
+}
+
+#[test]
+fn frames_that_repeat_are_stored_once() {
+    let mesh = Mesh::new("flag", vec![[0.0; 3]; 1000], &[[0, 1, 2]]);
+    // 0 0 0 1 1 2 2 2: still, moving, still
+    let frames =
+        [0, 0, 0, 1, 1, 2, 2, 2].map(|i| Frame { points: vec![vec![[i as f32; 3]; 1000]], pose: Vec::new() });
+    let clip = Clip::new("c", 24.0, vec![mesh], None, Arc::new(MemoryFrames::new(frames.to_vec())));
+    for (name, stored) in [("a.abc", 4), ("a.usdc", 4)] {
+        let folder = tempfile::tempdir().unwrap();
+        let written = write(folder.path().join(name), &clip, &WriteOptions::default()).unwrap();
+        // three shapes, and the one at rest
+        assert!((written.bytes as usize) < stored * 12_000 + 6000, "{name}: {}", written.bytes);
+        let back = read(folder.path().join(name), &ReadOptions::default()).unwrap();
+        for frame in 0..8 {
+            assert_eq!(back.frame(frame).unwrap(), clip.frame(frame).unwrap(), "{name}: frame {frame}");
+        }
+    }
+}
+
+#[test]
+fn usd_in_centimetres_from_frame_1001_comes_back_in_metres() {
+    let clip = decorated();
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["a.usdc", "a.usda"] {
+        let path = folder.path().join(name);
+        let options = WriteOptions {
+            start_frame: Some(1001),
+            unit_in_metres: Some(0.01),
+            velocities: true,
+            ..WriteOptions::default()
+        };
+        write(&path, &clip, &options).unwrap();
+        let back = read(&path, &ReadOptions::default()).unwrap();
+        assert!(relative_distance(&clip, &back) < 2.0 * f64::from(f32::EPSILON), "{name}");
+        assert!(joint_distance(&clip, &back) < 1e-6, "{name}");
+        let twice = ReadOptions { frame_rate_hz: Some(50.0), ..ReadOptions::default() };
+        let back = read(&path, &twice).unwrap();
+        assert_eq!(back.frame_count(), 7, "half way between frames is linear");
+        let y = |frame: usize| back.frame(frame).unwrap().points[0][2][1];
+        assert!((y(1) - 0.5 * (y(0) + y(2))).abs() < 1e-6);
+    }
+}
+
+/// Raises the second mesh of a clip by a metre.
+struct Raised(Clip);
+
+impl Frames for Raised {
+    fn count(&self) -> usize {
+        self.0.frame_count()
+    }
+
+    fn read(&self, index: usize) -> clip::Result<Frame> {
+        let mut frame = self.0.frame(index)?;
+        frame.points[1].iter_mut().for_each(|point| point[1] += 1.0);
+        Ok(frame)
+    }
+
+    fn below(&self) -> Option<Arc<dyn Frames>> {
+        Some(self.0.frames().clone())
+    }
+}
+
+#[test]
+fn overrides_have_only_what_moved_at_the_inputs_own_paths() {
+    let mesh = |name: &str, more: &str| {
+        format!(
+            "def Mesh \"{name}\" {{\nint[] faceVertexCounts = [3]\nint[] faceVertexIndices = [0, 1, 2]\n\
+             point3f[] points = [(0, 0, 0), (100, 0, 0), (0, 100, 50)]\n{more}\n}}\n"
+        )
+    };
+    let text = format!(
+        "#usda 1.0\n(\nmetersPerUnit = 0.01\nupAxis = \"Z\"\nstartTimeCode = 101\nendTimeCode = 102\n)\n\
+         def Xform \"set\" {{\ndouble3 xformOp:translate = (0, 0, 50)\n\
+         uniform token[] xformOpOrder = [\"xformOp:translate\"]\n{}{}\n}}\n",
+        mesh("still", ""),
+        mesh(
+            "cloth",
+            "point3f[] points.timeSamples = { 101: [(0,0,0),(100,0,0),(0,100,0)], 102: [(0,0,25),(100,0,0),(0,100,0)] }"
+        ),
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("shot.usda");
+    std::fs::write(&path, text).unwrap();
+    let clip = read(&path, &ReadOptions::default()).unwrap();
+    assert_eq!(clip.frame(0).unwrap().points[1][2], [0.0, 0.5, -1.0], "centimetres, Z up, half a metre high");
+    let raised = clip.with_frames(Arc::new(Raised(clip.clone())));
+
+    let over = folder.path().join("cloth.over.usda");
+    write(&over, &raised, &WriteOptions::default()).unwrap();
+    let words = std::fs::read_to_string(&over).unwrap();
+    assert!(
+        words.contains("over \"set\"") && words.contains("over \"cloth\"") && !words.contains("still"),
+        "{words}"
+    );
+    assert!(
+        words.contains("102: [(0, 0, 125), (100, 0, 100), (0, 100, 100)]"),
+        "in the mesh's own space: {words}"
+    );
+    assert!(
+        words.contains("metersPerUnit = 0.01") && words.contains("upAxis = \"Z\"") && !words.contains("def ")
+    );
+    write(folder.path().join("cloth.over.usdc"), &raised, &WriteOptions::default()).unwrap();
+
+    let words = write(&over, &decorated(), &WriteOptions::default()).unwrap_err().to_string();
+    assert!(words.contains("name the file without `.over`"), "{words}");
+}
+
 #[test]
 fn a_long_clip_is_split_and_joined_again() {
     let mesh = Mesh::new("flag", vec![[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], &[[0, 1, 2]]);
@@ -284,7 +534,7 @@ fn what_cannot_be_written_is_said_and_leaves_nothing() {
         None,
         Arc::new(MemoryFrames::new(vec![good.clone(), frame])),
     );
-    for name in ["a.glb", "a.pc2", "a.mdd"] {
+    for name in ["a.glb", "a.pc2", "a.mdd", "a.usdc", "a.usda", "a.usdz", "a.abc"] {
         let words = write(folder.path().join(name), &clip, &WriteOptions::default()).unwrap_err().to_string();
         assert_eq!(words, "mesh `m`, frame 1, point 1: a coordinate is not a finite number");
     }

@@ -1,7 +1,7 @@
 //! Files that appear whole or not at all.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use crate::{Error, Result};
@@ -20,8 +20,8 @@ impl AtomicFile {
     pub(crate) fn create(path: &Path) -> Result<Self> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let temporary = path.with_file_name(format!(".{name}.{}.part", std::process::id()));
-        let file =
-            File::create(&temporary).map_err(|source| Error::Io { path: path.to_path_buf(), source })?;
+        let file = File::options().read(true).write(true).create(true).truncate(true).open(&temporary);
+        let file = file.map_err(|source| Error::Io { path: path.to_path_buf(), source })?;
         let file = Some(BufWriter::with_capacity(1 << 18, file));
         Ok(Self { path: path.to_path_buf(), temporary, file, length: 0 })
     }
@@ -47,6 +47,37 @@ impl AtomicFile {
             file.write_all(bytes)?;
             file.seek(SeekFrom::Start(end)).map(|_| ())
         })
+    }
+
+    /// How long the file is so far.
+    pub(crate) fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// The CRC-32 of everything from `start` on, as zip has it. Reads the file once more.
+    pub(crate) fn checksum(&mut self, start: u64) -> Result<u32> {
+        let mut crc = Crc32::new();
+        let end = self.length;
+        self.act(|file| {
+            file.flush()?;
+            let inner = file.get_mut();
+            inner.seek(SeekFrom::Start(start))?;
+            let mut buffer = vec![0_u8; 1 << 16];
+            let mut left = end.saturating_sub(start);
+            while left > 0 {
+                let piece = left.min(buffer.len() as u64) as usize;
+                inner.read_exact(&mut buffer[..piece])?;
+                crc.update(&buffer[..piece]);
+                left -= piece as u64;
+            }
+            inner.seek(SeekFrom::Start(end)).map(|_| ())
+        })?;
+        Ok(crc.finish())
+    }
+
+    /// An error about what this file would be.
+    pub(crate) fn unsupported(&self, problem: &str) -> Error {
+        Error::Unsupported { path: self.path.clone(), problem: problem.into() }
     }
 
     /// Gives the file its name; returns its size.
@@ -79,6 +110,31 @@ impl Drop for AtomicFile {
             drop(file.into_parts());
             let _ = std::fs::remove_file(&self.temporary);
         }
+    }
+}
+
+/// CRC-32 (polynomial 0xEDB88320, reflected), a byte at a time.
+struct Crc32 {
+    table: [u32; 256],
+    state: u32,
+}
+
+impl Crc32 {
+    fn new() -> Self {
+        let entry = |byte: usize| {
+            (0..8).fold(byte as u32, |crc, _| if crc & 1 == 1 { 0xedb8_8320 ^ (crc >> 1) } else { crc >> 1 })
+        };
+        Self { table: std::array::from_fn(entry), state: u32::MAX }
+    }
+
+    fn update(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.state = self.table[usize::from(self.state as u8 ^ byte)] ^ (self.state >> 8);
+        }
+    }
+
+    fn finish(self) -> u32 {
+        !self.state
     }
 }
 
@@ -116,6 +172,16 @@ mod tests {
         file.append(b"!").unwrap();
         assert_eq!(file.finish().unwrap(), 9);
         assert_eq!(std::fs::read(&path).unwrap(), b"headtail!");
+    }
+
+    #[test]
+    fn the_checksum_is_that_of_zip() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut file = AtomicFile::create(&folder.path().join("a.bin")).unwrap();
+        file.append(b"head 123456789").unwrap();
+        assert_eq!(file.checksum(5).unwrap(), 0xcbf4_3926, "the check value of CRC-32");
+        file.append(b"!").unwrap();
+        assert_eq!(file.finish().unwrap(), 15);
     }
 
     #[test]

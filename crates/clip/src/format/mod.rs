@@ -3,12 +3,14 @@
 //! Whatever the file says, a clip that comes through the door is in metres, Y up, with finite numbers and indices in
 //! range; a file that cannot be brought into that shape is refused with the place and the remedy.
 
+mod alembic;
 mod atomic;
 mod bvh;
 mod bvh_write;
 mod cache;
 mod gltf;
 mod mdd;
+mod moments;
 mod mtl;
 mod numbered;
 mod obj_read;
@@ -16,17 +18,24 @@ mod obj_write;
 mod off;
 mod pc2;
 mod ply;
+mod sampling;
 mod sequence;
+mod source;
 mod stl;
+mod usd;
 
 pub(crate) use atomic::AtomicFile;
 
 pub use bvh::{BvhChannel, BvhLayout};
 pub use numbered::Numbered;
+pub use usd::{UsdLayout, UsdPrim};
 
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+
+use mtl::image_type;
+use source::Source;
 
 use crate::{Clip, Error, Faces, Mesh, Result};
 
@@ -55,11 +64,21 @@ pub enum Format {
     Ply,
     /// Points and polygons, read only.
     Off,
+    /// USD as a crate file.
+    Usdc,
+    /// USD, as a crate file or as text; written as a crate file.
+    Usd,
+    /// USD as text.
+    Usda,
+    /// USD with its pictures in one archive.
+    Usdz,
+    /// Alembic, in its Ogawa container.
+    Abc,
 }
 
 impl Format {
     /// All formats with their extensions.
-    pub const ALL: [(Self, &'static str); 9] = [
+    pub const ALL: [(Self, &'static str); 14] = [
         (Self::Gltf, "gltf"),
         (Self::Glb, "glb"),
         (Self::Obj, "obj"),
@@ -69,6 +88,11 @@ impl Format {
         (Self::Stl, "stl"),
         (Self::Ply, "ply"),
         (Self::Off, "off"),
+        (Self::Usdc, "usdc"),
+        (Self::Usd, "usd"),
+        (Self::Usda, "usda"),
+        (Self::Usdz, "usdz"),
+        (Self::Abc, "abc"),
     ];
 
     /// The format that a file name promises.
@@ -103,6 +127,12 @@ impl Format {
             return Ok(Self::Bvh);
         } else if start.starts_with(b"ply\n") || start.starts_with(b"ply\r") {
             return Ok(Self::Ply);
+        } else if start.starts_with(b"PXR-USDC") {
+            return Ok(Self::Usdc);
+        } else if start.starts_with(b"#usda ") {
+            return Ok(Self::Usda);
+        } else if start.starts_with(b"Ogawa") {
+            return Ok(Self::Abc);
         }
         Self::from_extension(path).ok_or_else(|| unknown_format(path))
     }
@@ -117,7 +147,8 @@ pub struct ReadOptions {
     /// other. When `None`: what the file says (BVH, MDD); the slowest usual rate on which all keys of a glTF
     /// animation lie; otherwise [`DEFAULT_FRAME_RATE_HZ`].
     pub frame_rate_hz: Option<f64>,
-    /// How long one unit of the file is; 1 when `None`. glTF is in metres by definition, the other formats do not say.
+    /// How long one unit of the file is. When `None`: what the file says (USD), otherwise 1. glTF is in metres by
+    /// definition, the other formats do not say.
     pub unit_in_metres: Option<f64>,
     /// The OBJ that a PC2 or MDD moves; when `None`, the one beside the cache with the same name.
     pub mesh: Option<PathBuf>,
@@ -131,17 +162,20 @@ pub struct ReadOptions {
 #[derive(Clone, Debug)]
 pub struct WriteOptions {
     /// The number of the first frame: the first number of an OBJ sequence, the start frame of a PC2, the first key of
-    /// a GLB or MDD in frames. When `None`, 1 for OBJ sequences and 0 otherwise.
+    /// a GLB or MDD in frames, the first time of USD and Alembic.
+    /// When `None`, 1 for OBJ sequences and 0 otherwise.
     pub start_frame: Option<u32>,
     /// How long one unit of the file is; 1 when `None`. glTF is always in metres.
     pub unit_in_metres: Option<f64>,
     /// Whether a GLB gets normals for every frame. They double its size; without them viewers shade flat.
     pub normals: bool,
+    /// Whether USD and Alembic get the velocity of every point at every frame: for motion blur. As large as the points.
+    pub velocities: bool,
 }
 
 impl Default for WriteOptions {
     fn default() -> Self {
-        Self { start_frame: None, unit_in_metres: None, normals: true }
+        Self { start_frame: None, unit_in_metres: None, normals: true, velocities: false }
     }
 }
 
@@ -199,10 +233,13 @@ pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Clip> {
         Format::Stl => stl::read(path, options),
         Format::Ply => ply::read(path, options),
         Format::Off => off::read(path, options),
+        Format::Usdc | Format::Usd | Format::Usda | Format::Usdz => usd::read(path, options),
+        Format::Abc => alembic::read(path, options),
     }
 }
 
-/// Writes a clip in the format of the path's extension: `glb`, `obj`, `pc2`, `mdd` or `bvh`.
+/// Writes a clip in the format of the path's extension: `glb`, `obj`, `pc2`, `mdd`, `bvh`, `usdc`, `usd`, `usda`,
+/// `usdz` or `abc`.
 ///
 /// Every file appears whole or not at all: it is written under another name in the same folder and renamed at the
 /// end. PC2 and MDD leave the OBJ that they move beside them. Frames are pulled from the clip one at a time.
@@ -222,6 +259,8 @@ pub fn write(path: impl AsRef<Path>, clip: &Clip, options: &WriteOptions) -> Res
         Some(Format::Pc2) => pc2::write(path, clip, options),
         Some(Format::Mdd) => mdd::write(path, clip, options),
         Some(Format::Bvh) => bvh::write(path, clip, options),
+        Some(Format::Usdc | Format::Usd | Format::Usda | Format::Usdz) => usd::write(path, clip, options),
+        Some(Format::Abc) => alembic::write(path, clip, options),
         Some(Format::Gltf) => Err(Error::Unsupported {
             path: path.to_path_buf(),
             problem: "glTF is written as one binary file; name it .glb".into(),
@@ -303,6 +342,17 @@ fn unique_name(wanted: &str, taken: &mut std::collections::HashSet<String>) -> S
         number += 1;
     }
     name
+}
+
+/// A name as USD wants it: letters, digits and underscores, no digit in front; `fallback` when nothing is left.
+fn identifier(name: &str, fallback: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+    let name: String = name.chars().map(plain).collect();
+    match name.chars().next() {
+        None => fallback.into(),
+        Some(first) if first.is_ascii_digit() => format!("_{name}"),
+        Some(_) => name,
+    }
 }
 
 /// Which point of which mesh a number among all points of a clip is.

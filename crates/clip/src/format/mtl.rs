@@ -66,7 +66,7 @@ impl AddFile for Vec<Image> {
             words
         };
         let path = library.with_file_name(name.replace('\\', "/"));
-        let Some(mime_type) = path.extension().and_then(|e| mime_type(&e.to_string_lossy())) else {
+        let Some(mime_type) = path.extension().and_then(|e| image_type(&e.to_string_lossy())) else {
             return Ok(None);
         };
         if !path.is_file() {
@@ -85,7 +85,8 @@ impl AddFile for Vec<Image> {
     }
 }
 
-fn mime_type(extension: &str) -> Option<&'static str> {
+/// The kind of a picture by its file's ending; `None` for kinds that glTF cannot hold.
+pub(super) fn image_type(extension: &str) -> Option<&'static str> {
     match extension.to_ascii_lowercase().as_str() {
         "png" => Some("image/png"),
         "jpg" | "jpeg" => Some("image/jpeg"),
@@ -126,7 +127,8 @@ pub(super) fn material_name(clip: &Clip, index: usize) -> String {
     if name.is_empty() || shared { format!("material.{index:03}") } else { name }
 }
 
-fn image_name(stem: &str, index: usize, image: &Image) -> String {
+/// The name of a picture's file beside the file that shows it.
+pub(super) fn image_name(stem: &str, index: usize, image: &Image) -> String {
     let extension = if image.mime_type == "image/jpeg" { "jpg" } else { "png" };
     format!("{stem}.image{index}.{extension}")
 }

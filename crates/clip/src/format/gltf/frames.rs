@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use glam::{DMat4, DVec3, Mat4, Vec3};
+use glam::{DMat4, Mat4, Vec3};
 
 use super::graph::{Graph, Motion, Pose};
 use super::shape::Shape;
+use crate::format::moments::transform_points;
 use crate::{Error, Frame, Frames, Result};
 
 /// A skin: nodes, and `joint_from_bind` of each.
@@ -124,13 +125,4 @@ impl GltfFrames {
 /// Which piece is shown: the first with a size.
 fn shown(instance: &Instance, pose: &Pose) -> usize {
     instance.pieces.iter().position(|piece| pose.locals[piece.node].scale != Vec3::ZERO).unwrap_or(0)
-}
-
-/// Moves points; to the bit when there is nothing to move.
-pub(super) fn transform_points(points: &mut [[f32; 3]], matrix: &DMat4) {
-    if *matrix != DMat4::IDENTITY {
-        for point in points {
-            *point = matrix.transform_point3(DVec3::from(point.map(f64::from))).as_vec3().to_array();
-        }
-    }
 }

@@ -7,11 +7,12 @@ use glam::{DMat4, Mat4};
 
 use super::accessor::Accessor;
 use super::container::Container;
-use super::frames::{GltfFrames, Instance, Piece, SkinBinds, transform_points};
+use super::frames::{GltfFrames, Instance, Piece, SkinBinds};
 use super::graph::{Graph, Motion, animation_name, choose_animation};
 use super::look::{read_images, read_materials};
 use super::shape::Shape;
 use super::track::Property;
+use crate::format::moments::transform_points;
 use crate::format::{DEFAULT_FRAME_RATE_HZ, ReadOptions, name_of, unique_name};
 use crate::{Clip, Joint, Mesh, Result, Skeleton, Skin};
 
@@ -278,16 +279,12 @@ fn rest_mesh(
     let binds: Vec<(usize, Mat4)> = binds
         .map(|(&node, &joint_from_bind)| (depth(node), (joint_from_bind * bind_from_world).as_mat4()))
         .collect();
-    for (number, &(joint, _)) in binds.iter().enumerate() {
-        let influence = |of_point: &Vec<(u32, f32)>| {
-            of_point.iter().filter(|&&(j, _)| j as usize == number).map(|&(_, w)| w).sum()
-        };
-        let weights: Vec<f32> = instance.shape.influences.iter().map(influence).collect();
-        let name = &skeleton.joints[joint].name;
-        if weights.iter().any(|&weight| weight > 0.0) && mesh.group(name).is_none() {
-            mesh.set_group(name.clone(), weights);
+    let skin = Skin { binds, influences: instance.shape.influences.clone() };
+    for group in skin.groups(skeleton) {
+        if mesh.group(&group.name).is_none() {
+            mesh.groups.push(group);
         }
     }
-    mesh.skin = Some(Skin { binds, influences: instance.shape.influences.clone() });
+    mesh.skin = Some(skin);
     mesh
 }
