@@ -13,8 +13,8 @@ use crate::source::{self, Reading};
 
 /// Write an animation in another format
 ///
-/// The endings tell the formats: .glb, .gltf, .obj, .pc2, .mdd and .bvh are read; .glb, .obj (a numbered sequence when
-/// there are several frames), .pc2, .mdd and .bvh are written. glTF comes out with its deformation baked.
+/// The endings tell the formats: .glb, .gltf, .obj, .pc2, .mdd, .bvh, .usd, .usdc, .usda, .usdz and .abc are read; all but
+/// .gltf are written, .obj as a numbered sequence when there are several frames. Deformation comes out baked.
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// The animation to read, or sample:NAME
@@ -37,6 +37,9 @@ pub(crate) struct Arguments {
     /// Leave the normals of every frame out of a .glb: half the size, but viewers shade flat
     #[arg(long, help_heading = "Writing")]
     no_normals: bool,
+    /// Give .usd and .abc files the velocity of every point at every frame, for motion blur
+    #[arg(long, help_heading = "Writing")]
+    velocities: bool,
     /// Answer with one JSON object
     #[arg(long)]
     pub(crate) json: bool,
@@ -49,6 +52,7 @@ impl Arguments {
             start_frame: self.start_frame,
             unit_in_metres: self.out_unit,
             normals: !self.no_normals,
+            velocities: self.velocities,
         };
         let listener = console.progress();
         let name = self.output.file_name().unwrap_or(self.output.as_os_str()).to_string_lossy();
