@@ -6,6 +6,7 @@
 
 mod contact;
 mod enrich;
+mod formats;
 mod inextensible;
 mod linear;
 mod peers;
@@ -27,6 +28,7 @@ fn main() -> ExitCode {
     match name {
         "contact" => contact::run(options),
         "enrich" => enrich::run(options),
+        "formats" => formats::run(options),
         "inextensible" => inextensible::run(options),
         "linear" => linear::run(options),
         "pipeline" => pipeline::run(options),
@@ -36,7 +38,7 @@ fn main() -> ExitCode {
         "tracks" => tracks::run(options),
         _ => {
             eprintln!(
-                "usage: cargo run --release -p benches -- NAME [--peers], NAME one of: contact, enrich, inextensible, linear, pipeline, s1-cloth, s2-solid, smoke, tracks"
+                "usage: cargo run --release -p benches -- NAME [--peers], NAME one of: contact, enrich, formats, inextensible, linear, pipeline, s1-cloth, s2-solid, smoke, tracks"
             );
             ExitCode::from(2)
         }

@@ -158,7 +158,7 @@ fn copy(from: &Path, to: &Path) -> Result<(), Box<dyn std::error::Error>> {
 }
 
 /// The most memory this process has held, in MB, where the system tells.
-fn peak_memory() -> f64 {
+pub(crate) fn peak_memory() -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let kilobytes = line.and_then(|line| line.trim().trim_end_matches("kB").trim().parse::<f64>().ok());
