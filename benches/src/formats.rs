@@ -12,6 +12,7 @@ use clip::{Clip, Frame, Frames, MemoryFrames, Mesh, ReadOptions, WriteOptions};
 use serde_json::json;
 
 use crate::pipeline::peak_memory;
+use crate::scratch::Scratch;
 
 /// Points per side of the waving sheet: 10,000 points.
 const SIDE: usize = 100;
@@ -54,7 +55,7 @@ pub(crate) fn run(options: &[String]) -> ExitCode {
 }
 
 fn measure() -> Result<(), Failure> {
-    let folder = tempfile::tempdir()?;
+    let folder = Scratch::new()?;
     let path = |ending: &str| folder.path().join("waves").with_extension(ending);
     let streamed = waves()?;
     // memory first, while nothing else has been held

@@ -13,6 +13,7 @@ mod peers;
 mod pipeline;
 mod s1_cloth;
 mod s2_solid;
+mod scratch;
 mod smoke;
 mod timing;
 mod tracks;

@@ -1,7 +1,6 @@
 //! From file to file: how fast GLB is read and written against copying the same bytes, and how much memory a long bake holds.
 
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
@@ -9,6 +8,8 @@ use std::time::Instant;
 use clip::{Clip, Frame, Frames, Mesh, ReadOptions, WriteOptions};
 use serde_json::json;
 use shot::{BakeOptions, Context};
+
+use crate::scratch::Scratch;
 
 /// Points per side of the waving sheet: 25,281 points.
 const SIDE: usize = 159;
@@ -163,27 +164,4 @@ pub(crate) fn peak_memory() -> f64 {
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let kilobytes = line.and_then(|line| line.trim().trim_end_matches("kB").trim().parse::<f64>().ok());
     kilobytes.map_or(f64::NAN, |kilobytes| kilobytes / 1e3)
-}
-
-/// A folder that goes when it is dropped. Not tempfile's: it would turn on features of others' crates that the program goes without, and
-/// the program would be built again for every benchmark.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new() -> io::Result<Self> {
-        let folder = std::env::temp_dir().join(format!("followthrough-pipeline-{}", std::process::id()));
-        std::fs::create_dir_all(&folder)?;
-        Ok(Self(folder))
-    }
-
-    fn path(&self) -> &Path {
-        &self.0
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        // what cannot be removed is left to the system
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }
