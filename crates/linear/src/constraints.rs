@@ -106,6 +106,46 @@ impl ConstraintRows {
         }
     }
 
+    /// Which rows say something that the others do not, as seen by the points that are not `known`: a maximal set of independent ones.
+    ///
+    /// By a rank-revealing factorisation: C Cᵀ of rows of unit length, Cholesky with pivoting; a row is left out when what the
+    /// chosen ones do not say already is shorter than `tolerance` of it. Hard rows that depend on each other make the
+    /// saddle-point matrix singular.
+    pub fn independent(&self, known: &[bool], tolerance: f64) -> Vec<bool> {
+        let rows: Vec<Vec<(u32, f64)>> = (0..self.len())
+            .map(|r| {
+                let row: Vec<(u32, f64)> = self.row(r).filter(|(p, _)| !known[*p as usize]).collect();
+                let length = row.iter().map(|(_, w)| w * w).sum::<f64>().sqrt();
+                row.into_iter().map(|(p, w)| (p, if length > 0.0 { w / length } else { 0.0 })).collect()
+            })
+            .collect();
+        let mut chosen = vec![false; rows.len()];
+        // L of C Cᵀ = L Lᵀ, a column for each chosen row; what is left of each row's squared length stands in `left`
+        let mut columns: Vec<Vec<f64>> = Vec::new();
+        let mut left: Vec<f64> = rows.iter().map(|row| row.iter().map(|(_, w)| w * w).sum()).collect();
+        // the first of equal ones, so that order alone decides
+        let longest = |left: &[f64], chosen: &[bool]| {
+            let open = (0..left.len()).filter(|&r| !chosen[r]);
+            open.fold(None, |best: Option<usize>, r| match best {
+                Some(b) if left[b] >= left[r] => Some(b),
+                _ => Some(r),
+            })
+        };
+        while let Some(pivot) = longest(&left, &chosen).filter(|&r| left[r] > tolerance * tolerance) {
+            chosen[pivot] = true;
+            let root = left[pivot].sqrt();
+            let column: Vec<f64> = (0..rows.len())
+                .map(|r| {
+                    let known_part: f64 = columns.iter().map(|column| column[r] * column[pivot]).sum();
+                    (sparse_dot(&rows[r], &rows[pivot]) - known_part) / root
+                })
+                .collect();
+            left.iter_mut().zip(&column).for_each(|(left, entry)| *left -= entry * entry);
+            columns.push(column);
+        }
+        chosen
+    }
+
     /// Row r of C x.
     pub(crate) fn row_times(&self, r: usize, x: &[Vec3]) -> Vec3 {
         self.row(r).map(|(point, weight)| weight * x[point as usize]).sum()
@@ -129,9 +169,52 @@ impl ConstraintRows {
     }
 }
 
+/// Σ a b over the points of both; points ascend.
+fn sparse_dot(a: &[(u32, f64)], b: &[(u32, f64)]) -> f64 {
+    let (mut i, mut j, mut sum) = (0, 0, 0.0);
+    while i < a.len() && j < b.len() {
+        match a[i].0.cmp(&b[j].0) {
+            std::cmp::Ordering::Less => i += 1,
+            std::cmp::Ordering::Greater => j += 1,
+            std::cmp::Ordering::Equal => {
+                sum += a[i].1 * b[j].1;
+                (i, j) = (i + 1, j + 1);
+            }
+        }
+    }
+    sum
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rows_that_others_imply_are_found() {
+        // the third is the sum of the first two, the fifth says something about a known point alone, the sixth is the fourth doubled
+        let rows = ConstraintRows::new(
+            5,
+            [
+                vec![(0, 1.0), (1, 1.0)],
+                vec![(1, 1.0), (2, 3.0)],
+                vec![(0, 1.0), (1, 2.0), (2, 3.0)],
+                vec![(3, 0.5)],
+                vec![(4, 1.0)],
+                vec![(3, 1.0), (4, 7.0)],
+            ],
+        );
+        let known = [false, false, false, false, true];
+        let chosen = rows.independent(&known, 1e-6);
+        assert_eq!(chosen.iter().filter(|c| **c).count(), 3, "{chosen:?}");
+        assert_eq!(chosen[..3].iter().filter(|c| **c).count(), 2);
+        assert_eq!(chosen[3..], [true, false, false]);
+        // seen by all points, only the sum is superfluous
+        assert_eq!(rows.independent(&[false; 5], 1e-6).iter().filter(|c| **c).count(), 5);
+        // nearly the same is the same, to a tolerance
+        let near = ConstraintRows::new(2, [vec![(0, 1.0)], vec![(0, 1.0), (1, 1e-4)]]);
+        assert_eq!(near.independent(&[false; 2], 1e-3), [true, false]);
+        assert_eq!(near.independent(&[false; 2], 1e-5), [true, true]);
+    }
 
     #[test]
     fn rows_sum_repeated_points_and_transpose() {

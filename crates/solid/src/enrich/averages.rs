@@ -56,6 +56,10 @@ pub fn complementary_rows(rest: &[Vec3], masses: &[f64], bones: &[Vec<f64>], lea
     AverageRows { rows: ConstraintRows::new(rest.len(), rows), surface_rows: None }
 }
 
+/// A row of which the others leave less than this, as a fraction of its length, says nothing of its own: factors in single precision
+/// cannot tell it from none.
+const INDEPENDENT: f64 = 1e-3;
+
 impl AverageRows {
     /// Lets the rows give way: 0 is hard, and the displacement of an average under a force grows with `compliance`, in m/N.
     #[must_use]
@@ -64,9 +68,10 @@ impl AverageRows {
         self
     }
 
-    /// Without rows that mostly say something about points whose place is given: those cannot hold, and need not.
+    /// Without rows that mostly say something about points whose place is given: those cannot hold, and need not. Nor with rows that
+    /// others imply: four rows a bone are more than a few tets can tell apart, and make the system singular.
     pub(crate) fn without_held(self, known: &[bool]) -> Self {
-        let keep: Vec<bool> = (0..self.rows.len())
+        let mut keep: Vec<bool> = (0..self.rows.len())
             .map(|r| {
                 let (mut free, mut all) = (0.0, 0.0);
                 for (p, w) in self.rows.row(r) {
@@ -76,6 +81,10 @@ impl AverageRows {
                 free > 0.05 * all && all > 0.0
             })
             .collect();
+        let kept: Vec<usize> = (0..keep.len()).filter(|&r| keep[r]).collect();
+        let rows = kept.iter().map(|&r| self.rows.row(r).collect::<Vec<_>>());
+        let independent = ConstraintRows::new(self.rows.count(), rows).independent(known, INDEPENDENT);
+        kept.iter().zip(independent).for_each(|(&r, independent)| keep[r] = independent);
         let kept = |rows: &ConstraintRows| {
             let chosen = (0..rows.len()).filter(|&r| keep[r]);
             let mut left =
