@@ -94,9 +94,9 @@ impl Maps<'_> {
             let points = from_surface(self.mesh, self.embedding, &surface).map_err(LayerError::new)?;
             return Ok((surface, points));
         }
-        // strokes: their weights at the corners of the tets they touch, what `follow` holds exactly counts as one of them
+        // strokes: their weights at the corners of the tets they touch; what `follow` weighs counts as painted first
         let mut strokes: Vec<(usize, f64)> =
-            (0..surface.len()).filter(|&v| surface[v] >= 1.0).map(|v| (v, 1.0)).collect();
+            (0..surface.len()).filter(|&v| surface[v] > 0.0).map(|v| (v, surface[v])).collect();
         for FollowStroke { at, follow } in &key.paint {
             let chosen = self.selected(at)?;
             strokes.extend((0..chosen.len()).filter(|&v| chosen[v] > 0.5).map(|v| (v, *follow)));
