@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use clip::Clip;
 
 use crate::diagnostic::Diagnostics;
+use crate::group::{Group, Member, in_groups};
 use crate::key::{BakeKey, canonical};
 use crate::layer::{Figures, LayerError, Target};
 use crate::progress::Context;
@@ -57,8 +58,10 @@ pub struct LayerBake {
     pub name: String,
     /// Its kind.
     pub kind: &'static str,
-    /// Which of the clip's meshes it worked on.
+    /// The first of the clip's meshes that it worked on.
     pub mesh: usize,
+    /// All of them.
+    pub meshes: Vec<usize>,
     /// What its frames are stored under.
     pub key: BakeKey,
     /// Where they are stored.
@@ -164,19 +167,20 @@ impl Shot {
         let plan = self.plan(&input, input_key)?;
         if options.fresh && simulate {
             for planned in &plan {
-                forget(&bakes, &planned.entry.name)?;
+                forget(&bakes, planned.group.name())?;
             }
         }
         let needs = needs(&plan, &input, &self.folder, frames.last + 1);
         let mut clip = input.clone();
         let mut layers = Vec::new();
         for (index, (planned, need)) in plan.iter().zip(needs).enumerate() {
-            let target = Target { clip: clip.clone(), mesh: planned.mesh, folder: self.folder.clone() };
-            let carried = planned.entry.carried(&target).map_err(prepare_error(planned.entry))?;
+            let of = |clip: Clip, mesh| Target { clip, mesh, folder: self.folder.clone() };
+            let carried = planned.group.carried(of, &clip)?;
             let folder = bakes.join(&planned.folder);
             let job = layer::Job {
-                entry: planned.entry,
-                target,
+                group: &planned.group,
+                clip: clip.clone(),
+                files: self.folder.clone(),
                 carried: carried.clone(),
                 key: planned.key,
                 folder,
@@ -184,7 +188,7 @@ impl Shot {
                 index,
                 of: plan.len(),
                 simulate,
-                crossings: self.registry.crossings(),
+                registry: &self.registry,
             };
             let (record, frames) = job.run(context)?;
             clip = carried.with_frames(frames);
@@ -208,34 +212,47 @@ impl Shot {
         let mut below = input_key;
         let mut clip = clip.clone();
         let mut plan = Vec::new();
-        for entry in self.layers.iter().filter(|entry| entry.is_active()) {
-            let target =
-                entry.target(&clip, &self.folder).map_err(|_| Diagnostics(self.check_with(&clip)))?;
-            let mesh = target.mesh;
-            clip = entry.carried(&target).map_err(prepare_error(entry))?;
-            let key = layer_key(entry, mesh, below, &self.folder)?;
-            let folder = format!("{}-{}", file_name(&entry.name), key.short());
+        for entries in in_groups(self.layers.iter().filter(|entry| entry.is_active())) {
+            let (mut members, mut keys) = (Vec::new(), Vec::new());
+            for entry in entries {
+                let targets =
+                    entry.targets(&clip, &self.folder).map_err(|_| Diagnostics(self.check_with(&clip)))?;
+                for Target { mesh, .. } in targets {
+                    keys.push(layer_key(entry, mesh, below, &self.folder)?);
+                    members.push(Member { entry, mesh });
+                }
+            }
+            let group = Group { members };
+            let of = |clip: Clip, mesh| Target { clip, mesh, folder: self.folder.clone() };
+            clip = group.carried(of, &clip)?;
+            let key = match keys[..] {
+                [alone] => alone,
+                _ => {
+                    let parts = std::iter::once(&b"followthrough group"[..]);
+                    BakeKey::of(&parts.chain(keys.iter().map(|key| &key.bytes()[..])).collect::<Vec<_>>())
+                }
+            };
+            let folder = format!("{}-{}", file_name(group.name()), key.short());
             // the strength is no part of the layer's own key: its result is stored whole and mixed when it is read
-            below = match entry.strength {
+            below = match group.strength() {
                 1.0 => key,
                 strength => BakeKey::of(&[key.bytes(), &strength.to_le_bytes()]),
             };
-            plan.push(Planned { entry, mesh, key, folder });
+            plan.push(Planned { group, key, folder });
         }
         Ok(plan)
     }
 }
 
 struct Planned<'a> {
-    entry: &'a LayerEntry,
-    mesh: usize,
+    group: Group<'a>,
     key: BakeKey,
     folder: String,
 }
 
 /// The error of a layer that cannot begin.
-pub(crate) fn prepare_error(entry: &LayerEntry) -> impl FnOnce(LayerError) -> Error + use<> {
-    let layer = entry.name.clone();
+pub(crate) fn prepare_error(layer: &str) -> impl FnOnce(LayerError) -> Error + use<> {
+    let layer = layer.to_owned();
     move |failure| Error::Prepare { layer, help: failure.remedy().map(str::to_owned), failure }
 }
 
@@ -270,8 +287,8 @@ fn layer_key(entry: &LayerEntry, mesh: usize, below: BakeKey, folder: &Path) -> 
 fn needs(plan: &[Planned<'_>], clip: &Clip, folder: &Path, wanted: usize) -> Vec<usize> {
     let mut needs = vec![wanted; plan.len()];
     for i in (1..plan.len()).rev() {
-        let target = Target { clip: clip.clone(), mesh: plan[i].mesh, folder: folder.to_owned() };
-        let ahead = plan[i].entry.layer.look_ahead(&target);
+        let target = |mesh| Target { clip: clip.clone(), mesh, folder: folder.to_owned() };
+        let ahead = plan[i].group.look_ahead(target);
         needs[i - 1] = (needs[i] + ahead).min(clip.frame_count());
     }
     needs

@@ -6,7 +6,7 @@ use clip::{Clip, Format};
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::layer::{LayerError, Target};
-use crate::shot::{LayerEntry, Shot};
+use crate::shot::{LayerEntry, MeshNames, Shot};
 use crate::{Error, Reader, suggest};
 
 /// Everything that is wrong with a shot file: its syntax, its keys and values, and what does not fit its input.
@@ -64,8 +64,8 @@ impl Shot {
         let mut clip = self.open_checked().map_err(|diagnostics| Error::Invalid(Diagnostics(diagnostics)))?;
         for entry in self.layers.iter().filter(|entry| entry.is_active()) {
             let Ok(target) = entry.target(&clip, &self.folder) else { continue };
-            let parts = entry.layer.parts(&target).map_err(crate::bake::prepare_error(entry))?;
-            clip = entry.carried(&target).map_err(crate::bake::prepare_error(entry))?;
+            let parts = entry.layer.parts(&target).map_err(crate::bake::prepare_error(&entry.name))?;
+            clip = entry.carried(&target).map_err(crate::bake::prepare_error(&entry.name))?;
             if let Some(parts) = parts {
                 let mut values = vec![Vec::new(); clip.meshes.len()];
                 values[target.mesh] = parts;
@@ -81,21 +81,12 @@ impl Shot {
         let mut clip = clip.clone();
         for (index, entry) in self.layers.iter().enumerate().filter(|(_, entry)| entry.enabled) {
             let place = format!("layer[{index}]");
-            match entry.target(&clip, &self.folder) {
-                Ok(target) => {
-                    let found = entry.layer.check(&target);
-                    // what is wrong is known by now; layers above are judged by the mesh they would get
-                    if found.is_empty() && entry.is_active() {
-                        match entry.carried(&target) {
-                            Ok(carried) => clip = carried,
-                            Err(failure) => {
-                                let help = failure.remedy().map(str::to_owned);
-                                diagnostics
-                                    .push(self.diagnostic(&place, failure.to_string()).maybe_help(help));
-                            }
-                        }
+            match entry.targets(&clip, &self.folder) {
+                Ok(targets) => {
+                    for Target { mesh, .. } in targets {
+                        let target = Target { clip: clip.clone(), mesh, folder: self.folder.clone() };
+                        clip = self.check_target(entry, &place, &target, &mut diagnostics);
                     }
-                    diagnostics.extend(found.into_iter().map(|diagnostic| self.placed(&place, diagnostic)));
                 }
                 Err(TargetError::NoMeshes) => {
                     diagnostics
@@ -109,7 +100,33 @@ impl Shot {
                 }
             }
         }
+        if diagnostics.is_empty() {
+            diagnostics = self.check_groups(&clip);
+        }
         diagnostics
+    }
+
+    /// What is wrong with a layer on one mesh, and the clip that the layers above are judged by: with the mesh they would get.
+    fn check_target(
+        &self,
+        entry: &LayerEntry,
+        place: &str,
+        target: &Target,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Clip {
+        let found = entry.layer.check(target);
+        let mut clip = target.clip.clone();
+        if found.is_empty() && entry.is_active() {
+            match entry.carried(target) {
+                Ok(carried) => clip = carried,
+                Err(failure) => {
+                    let help = failure.remedy().map(str::to_owned);
+                    diagnostics.push(self.diagnostic(place, failure.to_string()).maybe_help(help));
+                }
+            }
+        }
+        diagnostics.extend(found.into_iter().map(|diagnostic| self.placed(place, diagnostic)));
+        clip
     }
 
     /// The files and names under `[input]`.
@@ -191,16 +208,26 @@ pub(crate) enum TargetError {
 }
 
 impl LayerEntry {
-    /// The mesh of the clip that the layer works on.
+    /// The first mesh of the clip that the layer works on.
     pub(crate) fn target(&self, clip: &Clip, folder: &Path) -> Result<Target, TargetError> {
-        let mesh = match &self.mesh {
-            Some(name) => clip.mesh_index(name).ok_or_else(|| TargetError::Unknown(name.clone()))?,
-            None => clip.meshes.iter().position(|mesh| self.layer.suits(mesh)).unwrap_or(0),
+        self.targets(clip, folder)?.into_iter().next().ok_or(TargetError::NoMeshes)
+    }
+
+    /// The meshes of the clip that the layer works on, one or more.
+    pub(crate) fn targets(&self, clip: &Clip, folder: &Path) -> Result<Vec<Target>, TargetError> {
+        let named = |name: &String| clip.mesh_index(name).ok_or_else(|| TargetError::Unknown(name.clone()));
+        let suitable = || (0..clip.meshes.len()).filter(|&mesh| self.layer.suits(&clip.meshes[mesh]));
+        let meshes: Vec<usize> = match &self.mesh {
+            Some(MeshNames::One(all)) if all == "*" && named(all).is_err() => suitable().collect(),
+            Some(MeshNames::One(name)) => vec![named(name)?],
+            Some(MeshNames::Several(names)) => names.iter().map(named).collect::<Result<_, _>>()?,
+            None => vec![suitable().next().unwrap_or(0)],
         };
-        if clip.meshes.is_empty() && self.layer.needs_mesh() {
+        if (clip.meshes.is_empty() || meshes.is_empty()) && self.layer.needs_mesh() {
             return Err(TargetError::NoMeshes);
         }
-        Ok(Target { clip: clip.clone(), mesh, folder: folder.to_owned() })
+        let target = |mesh| Target { clip: clip.clone(), mesh, folder: folder.to_owned() };
+        Ok(meshes.into_iter().map(target).collect())
     }
 
     /// The clip that the layer's result is compared and mixed with: its input, on the mesh that it gives back.

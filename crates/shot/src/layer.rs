@@ -3,8 +3,11 @@
 //! To add a layer, write a settings type (serde, schemars and [`Settings`]), implement [`Layer`] for it and a [`Simulation`], and add it
 //! to a [`Registry`](crate::Registry). Those that come with followthrough are in the crate `layers`.
 
+use std::any::Any;
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use clip::{Clip, Frame, Grid, Mesh};
 use geometry::Vec3;
@@ -65,6 +68,33 @@ pub trait Layer: Send + Sync {
 
     /// All precomputation: after this, frames can be asked for.
     fn prepare(&self, input: &Target) -> Result<Box<dyn Simulation>, LayerError>;
+
+    /// Whether it can be simulated together with others, and on several meshes at once.
+    fn joins_groups(&self) -> bool {
+        false
+    }
+
+    /// What it brings to a simulation of several meshes: the same precomputation, in the form that [`Registry::with_groups`] takes.
+    ///
+    /// [`Registry::with_groups`]: crate::Registry::with_groups
+    fn member(&self, _input: &Target) -> Result<GroupMember, LayerError> {
+        Err(LayerError::new("this layer cannot be simulated together with others"))
+    }
+}
+
+/// What one mesh brings to a simulation of several. Only who makes such simulations knows what is in it.
+pub struct GroupMember(Box<dyn Any + Send>);
+
+impl GroupMember {
+    /// Something.
+    pub fn new<T: Any + Send>(member: T) -> Self {
+        Self(Box::new(member))
+    }
+
+    /// The thing, if it is one of these.
+    pub fn take<T: Any + Send>(self) -> Option<T> {
+        self.0.downcast().ok().map(|member| *member)
+    }
 }
 
 /// A prepared layer that makes frames one after the other. It owns its state and knows nothing of files, bars or threads.
@@ -77,6 +107,9 @@ pub trait Simulation: Send {
 
     /// Takes up a state that `checkpoint` gave.
     fn restore(&mut self, checkpoint: &[u8]) -> Result<(), LayerError>;
+
+    /// Once the flag is set, `frame` may end with any error as soon as it can, in the middle of a frame: nobody looks at it.
+    fn cancel_by(&mut self, _flag: Arc<AtomicBool>) {}
 
     /// What the report should tell, as pairs of name and text: solver, unknowns, memory.
     fn notes(&self) -> Vec<(String, String)> {

@@ -80,6 +80,7 @@ mod diagnostic;
 mod dial;
 mod document;
 mod error;
+mod group;
 mod input;
 mod key;
 mod layer;
@@ -100,11 +101,13 @@ pub use dial::Dial;
 pub use error::Error;
 pub use input::cropped;
 pub use key::BakeKey;
-pub use layer::{Figure, Figures, FrameResult, Layer, LayerError, Settings, Simulation, Target, Viewpoint};
+pub use layer::{
+    Figure, Figures, FrameResult, GroupMember, Layer, LayerError, Settings, Simulation, Target, Viewpoint,
+};
 pub use progress::{Context, Event, Progress};
 pub use range::FrameRange;
-pub use registry::{CountCrossings, FilmSettings, LayerKind, Registry};
+pub use registry::{CountCrossings, FilmSettings, GroupSimulation, LayerKind, Registry};
 pub use reshape::Reshape;
 pub use schema::schema_of;
-pub use shot::{Input, LayerEntry, Output, Reader, Shot};
+pub use shot::{Input, LayerEntry, MeshNames, Output, Reader, Shot};
 pub use store::write_whole;

@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
 use crate::Diagnostic;
-use crate::layer::{Layer, Settings};
+use crate::layer::{GroupMember, Layer, LayerError, Settings, Simulation};
 
 pub(crate) type JsonError = serde_path_to_error::Error<serde_json::Error>;
 
@@ -109,6 +109,9 @@ pub(crate) struct SampleKind {
 /// Counts the pairs of triangles of a surface that cross each other; `None` where that cannot be told.
 pub type CountCrossings = fn(points: &[[f32; 3]], triangles: &[[u32; 3]]) -> Option<usize>;
 
+/// Makes one simulation of what several meshes bring along.
+pub type GroupSimulation = fn(Vec<GroupMember>) -> Result<Box<dyn Simulation>, LayerError>;
+
 /// All that is known.
 #[derive(Clone, Default)]
 pub struct Registry {
@@ -116,6 +119,7 @@ pub struct Registry {
     samples: Vec<SampleKind>,
     film: Option<FilmKind>,
     crossings: Option<CountCrossings>,
+    groups: Option<GroupSimulation>,
 }
 
 impl Registry {
@@ -154,6 +158,13 @@ impl Registry {
         self
     }
 
+    /// Layers may work on several meshes, and several layers together.
+    #[must_use]
+    pub fn with_groups(mut self, simulate: GroupSimulation) -> Self {
+        self.groups = Some(simulate);
+        self
+    }
+
     /// The kinds of layers, in the order in which they were added.
     pub fn kinds(&self) -> &[LayerKind] {
         &self.kinds
@@ -178,6 +189,10 @@ impl Registry {
 
     pub(crate) fn film(&self) -> Option<FilmKind> {
         self.film
+    }
+
+    pub(crate) fn groups(&self) -> Option<GroupSimulation> {
+        self.groups
     }
 
     pub(crate) fn crossings(&self) -> Option<CountCrossings> {

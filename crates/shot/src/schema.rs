@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
 use crate::Registry;
-use crate::shot::{Input, Output};
+use crate::shot::{Input, MeshNames, Output};
 
 /// What every layer can say beside its own settings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -18,8 +18,12 @@ pub(crate) struct Common {
     pub(crate) kind: String,
     /// What you call it; names the layer in reports, in `--set` and in the bake folder. Default: its kind.
     pub(crate) name: Option<String>,
-    /// The mesh it works on. Default: the first one that has what the layer asks for.
-    pub(crate) mesh: Option<String>,
+    /// The mesh it works on; or a list of meshes, or `"*"` for all that have what the layer asks for: they are simulated as one and
+    /// meet each other. Default: the first one that has what the layer asks for.
+    pub(crate) mesh: Option<MeshNames>,
+    /// A name that several layers, one after the other, have in common: they are simulated together, each pushes the others, and
+    /// nothing crosses. Default: the layer is simulated by itself.
+    pub(crate) together: Option<String>,
     /// Whether it takes part at all. A layer that does not passes its input on, bit for bit.
     #[serde(default = "default_enabled")]
     pub(crate) enabled: bool,
@@ -39,7 +43,7 @@ fn default_strength() -> f64 {
 }
 
 /// The keys of [`Common`].
-pub(crate) const COMMON_KEYS: [&str; 5] = ["kind", "name", "mesh", "enabled", "strength"];
+pub(crate) const COMMON_KEYS: [&str; 6] = ["kind", "name", "mesh", "together", "enabled", "strength"];
 
 /// The JSON Schema (draft 7) of shot files that name what a registry knows.
 ///

@@ -36,8 +36,10 @@ pub struct LayerEntry {
     pub kind: &'static str,
     /// Counts up when equal settings begin to give other frames.
     pub version: u32,
-    /// The mesh it works on; `None`: the first suitable one.
-    pub mesh: Option<String>,
+    /// The meshes it works on; `None`: the first suitable one.
+    pub mesh: Option<MeshNames>,
+    /// The group it is simulated with.
+    pub together: Option<String>,
     /// Whether it takes part.
     pub enabled: bool,
     /// How much of its result is used, in [0, 1].
@@ -53,6 +55,16 @@ impl LayerEntry {
     pub fn is_active(&self) -> bool {
         self.enabled && self.strength > 0.0
     }
+}
+
+/// Which meshes a layer works on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum MeshNames {
+    /// The one of this name; `"*"`: all that have what the layer asks for.
+    One(String),
+    /// All of these.
+    Several(Vec<String>),
 }
 
 /// Where the animation comes from: a file, or a sample that comes with followthrough.
@@ -247,6 +259,7 @@ impl Reader {
                 kind: kind.name,
                 version: kind.version,
                 mesh: common.mesh,
+                together: common.together,
                 enabled: common.enabled,
                 strength: common.strength,
                 layer: read.layer,

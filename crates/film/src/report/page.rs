@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::pictures::Row;
 use super::plot::{self, escape, number};
 use super::source;
-use shot::{Bake, LayerBake, Shot};
+use shot::{Bake, LayerBake, LayerEntry, Shot};
 
 /// The whole page.
 pub(super) fn page(shot: &Shot, bake: &Bake, rows: &[Row]) -> String {
@@ -151,26 +151,32 @@ fn pictures(page: &mut String, bake: &Bake, rows: &[Row]) {
 }
 
 fn layer(page: &mut String, shot: &Shot, bake: &Bake, layer: &LayerBake) {
-    let mesh = bake.clip.meshes.get(layer.mesh).map_or("", |mesh| mesh.name.as_str());
+    let names = layer.meshes.iter().filter_map(|&mesh| bake.clip.meshes.get(mesh));
+    let mesh = names.map(|mesh| mesh.name.as_str()).collect::<Vec<_>>().join(", ");
     let _ = write!(
         page,
         "<section><h2>{} <small>{} on mesh {}</small></h2><div class=\"plots\">",
         escape(&layer.name),
         escape(layer.kind),
-        escape(mesh)
+        escape(&mesh)
     );
     for plot in super::plots(layer) {
         page.push_str(&plot::svg(&plot));
     }
     page.push_str("</div><div class=\"tables\">");
-    let mut settings = Vec::new();
-    if let Some(entry) = shot.layers.iter().find(|entry| entry.name == layer.name) {
+    let is_part = |entry: &&LayerEntry| {
+        entry.name == layer.name || entry.together.as_ref().is_some_and(|together| *together == layer.name)
+    };
+    let entries: Vec<&LayerEntry> = shot.layers.iter().filter(is_part).collect();
+    for entry in &entries {
+        let mut settings = Vec::new();
         if entry.strength != 1.0 {
             settings.push(("strength".to_owned(), number(entry.strength)));
         }
         flatten("", &entry.settings, &mut settings);
+        let of = if entries.len() > 1 { format!(" of {}", entry.name) } else { String::new() };
+        table(page, &format!("Settings{of}, defaults included"), &settings);
     }
-    table(page, "Settings, defaults included", &settings);
     let mut notes = layer.notes.clone();
     notes.push(("frames".into(), format!("{} baked, {} reused", layer.baked, layer.reused)));
     if layer.prepare_seconds > 0.0 {

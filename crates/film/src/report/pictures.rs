@@ -90,7 +90,7 @@ fn developed(
 /// The strain of the meshes that layers worked on, with one range of colours for all frames.
 fn strains(bake: &Bake, shown: &[(Frame, Frame)]) -> Vec<Scalars> {
     let meter = StrainMeter::new(&bake.clip);
-    let worked_on = |mesh: usize| bake.layers.iter().any(|layer| layer.mesh == mesh);
+    let worked_on = |mesh: usize| bake.layers.iter().any(|layer| layer.meshes.contains(&mesh));
     let in_percent = |(mesh, strains): (usize, Vec<f32>)| -> Vec<f32> {
         // a mesh without numbers is grey
         strains.iter().filter(|_| worked_on(mesh)).map(|strain| 100.0 * strain.abs()).collect()
