@@ -151,8 +151,11 @@ fn assembly(mut energy: Elements<Tet, 4>, x: &[Vec3]) -> f64 {
     let mut gradient = vec![Vec3::ZERO; x.len()];
     let sample = GuideSample { time: 0.0, guide_positions: x, guide_velocities: x };
     median_ms(&mut || {
-        let damped =
-            energy.with_viscosity(&StageHistory { implicit_dt: 0.01, positions: [(1.0, x), (0.0, x)] });
+        let damped = energy.with_viscosity(&StageHistory {
+            implicit_dt: 0.01,
+            positions: [(1.0, x), (0.0, x)],
+            internal: &[],
+        });
         let damped = damped.as_deref().unwrap_or(&energy);
         damped.add_gradient(&sample, x, &mut gradient);
         matrix.set_zero();

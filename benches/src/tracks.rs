@@ -160,7 +160,7 @@ impl Case {
         let material = Material::preset("vinyl").expect("it is in the list");
         let cloth =
             ClothBuilder::new(&self.rest, &self.triangles, &material).build().expect("samples are sound");
-        Tracked::new(TrackedSetup {
+        let setup = TrackedSetup {
             rest: &self.rest,
             cloth,
             friction: material.damping_time(),
@@ -170,15 +170,16 @@ impl Case {
             correspondence: self.way.clone(),
             known: vec![false; self.rest.len()],
             gravity: -9.81 * Vec3::Y,
-            stepping: Settings {
-                integrator: Integrator::LinearlyImplicit { delta: 0.0 },
-                substeps: Substeps::Fixed(steps),
-                ..Settings::default()
-            },
             plasticity: None,
             reshaping: None,
-        })
-        .expect("samples are sound")
+            jump: f64::INFINITY,
+        };
+        let stepping = Settings {
+            integrator: Integrator::LinearlyImplicit { delta: 0.0 },
+            substeps: Substeps::Fixed(steps),
+            ..Settings::default()
+        };
+        Tracked::new(setup, self.rate, stepping).expect("samples are sound")
     }
 
     fn collision(&self) -> BarrierContact {
@@ -223,23 +224,20 @@ impl Case {
         for index in 1..=frames.min(last) {
             let at = |i: usize| self.frames[i.min(last)].as_slice();
             let before = at(index.saturating_sub(2));
-            let (start, duration) = ((index - 1) as f64 / self.rate, 1.0 / self.rate);
             let poses = [before, at(index - 1), at(index), at(index + 1)];
-            let spans = [plain.span(start, duration, poses), tracked.span(start, duration, poses)];
-            tracked.state.time = start;
-            plain.state = tracked.state.clone();
+            plain.scene.state = tracked.scene.state.clone();
             if contact {
                 other.restore(&collision.to_bytes());
             }
-            let advance = |shell: &mut Tracked, collision: &mut BarrierContact, span| {
+            let advance = |shell: &mut Tracked, collision: &mut BarrierContact| {
                 let contact_model = contact.then_some(collision as &mut dyn ContactModel);
                 let begun = Instant::now();
-                let effort = shell.advance(span, duration, contact_model, &mut []).ok()?;
+                let effort = shell.frame(index, poses, contact_model).ok()?;
                 Some(Spent { seconds: begun.elapsed().as_secs_f64(), iterations: effort.iterations as f64 })
             };
             // without averages the shell may crumple in one frame beyond what fixed steps can take: that frame is not counted
-            let free = advance(&mut plain, &mut other, &spans[0]);
-            let Some(held) = advance(&mut tracked, &mut collision, &spans[1]) else { break };
+            let free = advance(&mut plain, &mut other);
+            let Some(held) = advance(&mut tracked, &mut collision) else { break };
             done.push(Frame { held, free });
             residual = residual.max(tracked.residual(at(index)));
         }

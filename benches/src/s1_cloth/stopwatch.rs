@@ -41,6 +41,10 @@ impl Energy for Timed {
         self.energy.stencils(visit);
     }
 
+    fn shift(&mut self, first: u32) {
+        self.energy.shift(first);
+    }
+
     fn bind(&mut self, pattern: &Pattern) {
         self.energy.bind(pattern);
     }

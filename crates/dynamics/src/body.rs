@@ -1,6 +1,7 @@
 //! A body: what never changes while it moves. A state: where it is.
 
-use std::any::Any;
+use std::marker::PhantomData;
+use std::ops::Range;
 use std::sync::Arc;
 
 use geometry::{Mat3, Vec3};
@@ -12,10 +13,12 @@ use crate::{Energy, Error, Force, GuideSample, StageHistory};
 pub struct Body {
     masses: Vec<f64>,
     energies: Vec<Box<dyn Energy>>,
+    /// Where the internal variables of each energy are in [`State::internal`].
+    internal: Vec<Range<usize>>,
     forces: Vec<Box<dyn Force>>,
     known: Vec<bool>,
     averages: ConstraintRows,
-    gravity: Vec3,
+    gravity: Vec<Vec3>,
     mass_damping: f64,
     pattern: Arc<Pattern>,
 }
@@ -24,11 +27,49 @@ pub struct Body {
 pub struct BodyBuilder {
     masses: Vec<f64>,
     energies: Vec<Box<dyn Energy>>,
+    internal: Vec<Range<usize>>,
     forces: Vec<Box<dyn Force>>,
     known: Vec<bool>,
     averages: ConstraintRows,
-    gravity: Vec3,
+    gravity: Vec<Vec3>,
     mass_damping: f64,
+}
+
+/// The share that one of several bodies has in the one they were put together to; see [`BodyBuilder::append`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Part {
+    /// Its points.
+    pub points: Range<usize>,
+    /// Its averages.
+    pub averages: Range<usize>,
+    /// Its internal variables.
+    pub internal: Range<usize>,
+}
+
+/// Where the internal variables of an energy of type `E` are among those of the body it was added to.
+pub struct InternalHandle<E> {
+    range: Range<usize>,
+    energy: PhantomData<fn() -> E>,
+}
+
+impl<E> Clone for InternalHandle<E> {
+    fn clone(&self) -> Self {
+        Self { range: self.range.clone(), energy: PhantomData }
+    }
+}
+
+impl<E> InternalHandle<E> {
+    /// The variables, of a state whose body has the energy's own body as this part.
+    pub fn of<'a>(&self, state: &'a State, part: &Part) -> &'a [f64] {
+        let first = part.internal.start;
+        state.internal.get(first + self.range.start..first + self.range.end).unwrap_or(&[])
+    }
+
+    /// The same, to change them.
+    pub fn of_mut<'a>(&self, state: &'a mut State, part: &Part) -> &'a mut [f64] {
+        let first = part.internal.start;
+        state.internal.get_mut(first + self.range.start..first + self.range.end).unwrap_or_default()
+    }
 }
 
 impl Body {
@@ -38,10 +79,11 @@ impl Body {
         BodyBuilder {
             masses,
             energies: Vec::new(),
+            internal: Vec::new(),
             forces: Vec::new(),
             known: vec![false; count],
             averages: ConstraintRows::none(count),
-            gravity: Vec3::ZERO,
+            gravity: vec![Vec3::ZERO; count],
             mass_damping: 0.0,
         }
     }
@@ -71,13 +113,15 @@ impl Body {
         &self.averages
     }
 
-    /// An energy, to change its elements between steps; `index` counts energies in the order they were added. `None` when
-    /// there is none of that type there.
-    ///
-    /// What is changed is no part of a [`State`]: who changes it keeps it in his checkpoint.
-    pub fn energy_mut<E: Energy>(&mut self, index: usize) -> Option<&mut E> {
-        let energy: &mut dyn Any = self.energies.get_mut(index)?.as_mut();
-        energy.downcast_mut()
+    /// All of it, as one part.
+    pub fn whole(&self) -> Part {
+        let internal = 0..self.internal.last().map_or(0, |range| range.end);
+        Part { points: 0..self.point_count(), averages: 0..self.averages.len(), internal }
+    }
+
+    /// The internal variables of all energies as they were made: what a [`State`] without any stands for.
+    pub fn initial_internal(&self) -> Vec<f64> {
+        self.energies.iter().flat_map(|energy| energy.internal()).collect()
     }
 
     /// The sparsity of its second derivatives.
@@ -90,13 +134,25 @@ impl Body {
         self.elastic_energy(sample, x) + self.weight_energy(x)
     }
 
-    /// The sum of the energies, in joules.
+    /// Kinetic and elastic energy of a state, in joules; `guide` has the animation at that time.
+    pub fn energies(&self, state: &State, guide: &[Vec3]) -> [f64; 2] {
+        let State { time, positions, velocities, internal, .. } = state;
+        let sample = GuideSample { time: *time, guide_positions: guide, guide_velocities: velocities };
+        let elastic = if internal.is_empty() {
+            self.elastic_energy(&sample, positions)
+        } else {
+            StagedBody::current(self, internal).elastic(&sample, positions)
+        };
+        [self.kinetic_energy(velocities), elastic]
+    }
+
+    /// The sum of the energies with their internal variables as they were made, in joules.
     pub fn elastic_energy(&self, sample: &GuideSample, x: &[Vec3]) -> f64 {
         self.energies.iter().map(|energy| energy.value(sample, x)).sum()
     }
 
     fn weight_energy(&self, x: &[Vec3]) -> f64 {
-        self.masses.iter().zip(x).map(|(m, x)| -m * self.gravity.dot(*x)).sum()
+        (0..x.len()).map(|i| -self.masses[i] * self.gravity[i].dot(x[i])).sum()
     }
 
     /// ½ Σ m v², in joules.
@@ -139,28 +195,46 @@ impl Body {
     }
 }
 
-/// A body over one implicit stage: its energies with the friction of that stage.
+/// A body over one implicit stage: its energies with their internal variables and the friction of that stage.
 pub(crate) struct StagedBody<'a> {
     body: &'a Body,
-    /// In place of the body's own, where there is friction.
-    damped: Vec<Option<Box<dyn Energy>>>,
+    /// In place of the body's own, where there is friction or something has changed.
+    staged: Vec<Option<Box<dyn Energy>>>,
 }
 
 impl<'a> StagedBody<'a> {
     pub(crate) fn new(body: &'a Body, history: &StageHistory) -> Self {
-        Self { body, damped: body.energies.iter().map(|energy| energy.with_viscosity(history)).collect() }
+        let Self { mut staged, .. } = Self::current(body, history.internal);
+        for (staged, plain) in staged.iter_mut().zip(&body.energies) {
+            let damped = staged.as_deref().unwrap_or(&**plain).with_viscosity(history);
+            *staged = damped.or(staged.take());
+        }
+        Self { body, staged }
+    }
+
+    /// Without friction.
+    fn current(body: &'a Body, internal: &[f64]) -> Self {
+        let of = |(energy, range): (&Box<dyn Energy>, &Range<usize>)| {
+            let changed = internal.get(range.clone()).filter(|internal| !internal.is_empty());
+            changed.and_then(|internal| energy.with_internal(internal))
+        };
+        Self { body, staged: body.energies.iter().zip(&body.internal).map(of).collect() }
     }
 
     fn energies(&self) -> impl Iterator<Item = &dyn Energy> {
-        self.damped
+        self.staged
             .iter()
             .zip(&self.body.energies)
-            .map(|(damped, plain)| damped.as_deref().unwrap_or(&**plain))
+            .map(|(staged, plain)| staged.as_deref().unwrap_or(&**plain))
+    }
+
+    fn elastic(&self, sample: &GuideSample, x: &[Vec3]) -> f64 {
+        self.energies().map(|energy| energy.value(sample, x)).sum()
     }
 
     /// Potential energy, friction included.
     pub(crate) fn value(&self, sample: &GuideSample, x: &[Vec3]) -> f64 {
-        self.energies().map(|energy| energy.value(sample, x)).sum::<f64>() + self.body.weight_energy(x)
+        self.elastic(sample, x) + self.body.weight_energy(x)
     }
 
     /// Overwrites `force` with what acts on the points, apart from forces without potential, in newtons.
@@ -168,7 +242,8 @@ impl<'a> StagedBody<'a> {
         force.fill(Vec3::ZERO);
         self.energies().for_each(|energy| energy.add_gradient(sample, x, force));
         for i in 0..force.len() {
-            force[i] = self.body.masses[i] * (self.body.gravity - self.body.mass_damping * v[i]) - force[i];
+            force[i] =
+                self.body.masses[i] * (self.body.gravity[i] - self.body.mass_damping * v[i]) - force[i];
         }
     }
 
@@ -187,9 +262,17 @@ impl<'a> StagedBody<'a> {
 impl BodyBuilder {
     /// Adds an energy.
     #[must_use]
-    pub fn energy(mut self, energy: impl Energy + 'static) -> Self {
+    pub fn energy(self, energy: impl Energy + 'static) -> Self {
+        self.evolving_energy(energy).0
+    }
+
+    /// Adds an energy, and says where its internal variables are.
+    pub fn evolving_energy<E: Energy>(mut self, energy: E) -> (Self, InternalHandle<E>) {
+        let first = self.internal.last().map_or(0, |range| range.end);
+        let range = first..first + energy.internal().len();
+        self.internal.push(range.clone());
         self.energies.push(Box::new(energy));
-        self
+        (self, InternalHandle { range, energy: PhantomData })
     }
 
     /// Adds a force without potential.
@@ -216,7 +299,7 @@ impl BodyBuilder {
     /// Gravity in m/s².
     #[must_use]
     pub fn gravity(mut self, gravity: Vec3) -> Self {
-        self.gravity = gravity;
+        self.gravity.fill(gravity);
         self
     }
 
@@ -227,9 +310,50 @@ impl BodyBuilder {
         self
     }
 
+    /// All of it, as one part.
+    pub fn part(&self) -> Part {
+        let internal = 0..self.internal.last().map_or(0, |range| range.end);
+        Part { points: 0..self.masses.len(), averages: 0..self.averages.len(), internal }
+    }
+
+    /// Which points go exactly where the guide goes.
+    pub fn known_points(&self) -> &[bool] {
+        &self.known
+    }
+
+    /// Puts another body beside this one, to be solved for together with it; the [`Part`] says where it is. Gravity stays each
+    /// body's own, mass damping must be the same.
+    pub fn append(mut self, other: Self) -> Result<(Self, Part), Error> {
+        if self.mass_damping.to_bits() != other.mass_damping.to_bits() {
+            return Err(Error::Disagree { what: "mass damping" });
+        }
+        let first = self.masses.len();
+        let (internal, rows) = (self.part().internal.end, self.averages.len());
+        let part = Part {
+            points: first..first + other.masses.len(),
+            averages: rows..rows + other.averages.len(),
+            internal: internal..internal + other.part().internal.end,
+        };
+        self.averages = side_by_side(&self.averages, &other.averages);
+        self.masses.extend(other.masses);
+        self.known.extend(other.known);
+        self.gravity.extend(other.gravity);
+        self.internal.extend(other.internal.iter().map(|r| r.start + internal..r.end + internal));
+        for mut energy in other.energies {
+            energy.shift(first as u32);
+            self.energies.push(energy);
+        }
+        for mut force in other.forces {
+            force.shift(first as u32);
+            self.forces.push(force);
+        }
+        Ok((self, part))
+    }
+
     /// Checks the parts and fixes the sparsity.
     pub fn build(self) -> Result<Body, Error> {
-        let Self { masses, mut energies, mut forces, known, averages, gravity, mass_damping } = self;
+        let Self { masses, mut energies, internal, mut forces, known, averages, gravity, mass_damping } =
+            self;
         let count = masses.len();
         if known.len() != count {
             return Err(Error::Sizes { what: "known flags", expected: count, got: known.len() });
@@ -248,8 +372,19 @@ impl BodyBuilder {
         let pattern = Arc::new(Pattern::from_stencils(count, stencils.iter().map(Vec::as_slice)));
         energies.iter_mut().for_each(|energy| energy.bind(&pattern));
         forces.iter_mut().for_each(|force| force.bind(&pattern));
-        Ok(Body { masses, energies, forces, known, averages, gravity, mass_damping, pattern })
+        Ok(Body { masses, energies, internal, forces, known, averages, gravity, mass_damping, pattern })
     }
+}
+
+/// Rows over the points of two bodies, the second body's after the first's.
+fn side_by_side(first: &ConstraintRows, second: &ConstraintRows) -> ConstraintRows {
+    let shift = first.count() as u32;
+    let one = (0..first.len()).map(|r| first.row(r).collect::<Vec<_>>());
+    let other = (0..second.len()).map(|r| second.row(r).map(|(p, w)| (p + shift, w)).collect());
+    let mut rows = ConstraintRows::new(first.count() + second.count(), one.chain(other));
+    let compliance = first.compliance().iter().chain(second.compliance());
+    rows.compliance_mut().iter_mut().zip(compliance).for_each(|(to, from)| *to = *from);
+    rows
 }
 
 /// β of D = βK that damps a vibration of `frequency_hz` with the given ratio of critical damping.
@@ -272,28 +407,33 @@ pub struct State {
     pub accelerations: Vec<Vec3>,
     /// The step that the error estimate last found right, in seconds; 0 before the first.
     pub step: f64,
+    /// What the materials remember: [internal variables](crate::InternalVariables) of all energies, one energy after the other. Empty:
+    /// as the body was made.
+    pub internal: Vec<f64>,
 }
 
 impl State {
-    /// At rest.
+    /// At rest, as the body was made.
     pub fn at_rest(positions: Vec<Vec3>) -> Self {
         let velocities = vec![Vec3::ZERO; positions.len()];
-        Self { time: 0.0, positions, velocities, accelerations: Vec::new(), step: 0.0 }
+        Self { time: 0.0, positions, velocities, accelerations: Vec::new(), step: 0.0, internal: Vec::new() }
     }
 
     /// The exact bits, for a checkpoint.
     pub fn to_bytes(&self) -> Vec<u8> {
         let count = self.positions.len() as f64;
         let vectors = self.positions.iter().chain(&self.velocities).chain(&self.accelerations);
-        let numbers = vectors.flat_map(|v| v.to_array());
-        [self.time, self.step, count].into_iter().chain(numbers).flat_map(f64::to_le_bytes).collect()
+        let numbers = vectors.flat_map(|v| v.to_array()).chain(self.internal.iter().copied());
+        let head = [self.time, self.step, count, self.internal.len() as f64];
+        head.into_iter().chain(numbers).flat_map(f64::to_le_bytes).collect()
     }
 
     /// The reverse of [`State::to_bytes`]; `None` when the bytes are not those of a state.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (words, []) = bytes.as_chunks::<8>() else { return None };
         let numbers: Vec<f64> = words.iter().map(|word| f64::from_le_bytes(*word)).collect();
-        let (&[time, step, count], rest) = numbers.split_first_chunk()?;
+        let (&[time, step, count, internal], rest) = numbers.split_first_chunk()?;
+        let (rest, internal) = rest.split_at_checked(rest.len().checked_sub(internal as usize)?)?;
         let (vectors, []) = rest.as_chunks::<3>() else { return None };
         let mut vectors = vectors.iter().map(|v| Vec3::from_array(*v));
         let mut take = || vectors.by_ref().take(count as usize).collect::<Vec<Vec3>>();
@@ -302,7 +442,8 @@ impl State {
             && (accelerations.is_empty() || accelerations.len() == positions.len())
             && positions.len() as f64 == count
             && vectors.next().is_none();
-        whole.then_some(Self { time, positions, velocities, accelerations, step })
+        let internal = internal.to_vec();
+        whole.then_some(Self { time, positions, velocities, accelerations, step, internal })
     }
 }
 
@@ -317,6 +458,7 @@ mod tests {
         let bytes = state.to_bytes();
         assert_eq!(State::from_bytes(&bytes).unwrap().to_bytes(), bytes);
         state.accelerations = vec![Vec3::Z; 2];
+        state.internal = vec![0.5];
         assert_eq!(State::from_bytes(&state.to_bytes()), Some(state));
         assert!(State::from_bytes(&bytes[..bytes.len() - 1]).is_none());
         assert!(State::from_bytes(&bytes[..bytes.len() - 24]).is_none());

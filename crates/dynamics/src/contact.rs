@@ -217,6 +217,7 @@ impl Workspace {
             Progress { report, before: 0.0, earlier: f64::INFINITY, line_search: false, lag: 0.0 };
         let tolerance = TOLERANCE_RATIO * newton.tolerance;
         while progress.report.iterations < newton.iterations.min(MAX_ITERATIONS) {
+            self.check_cancelled()?;
             contact.update_contacts(x)?;
             if progress.line_search {
                 previous.copy_from_slice(x);

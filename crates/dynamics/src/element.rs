@@ -64,6 +64,20 @@ pub trait Viscous<const N: usize>: Element<N> + Sized {
     fn with_viscosity(&self, eta: f64, history: &[(f64, [Vec3; N])]) -> Self;
 }
 
+/// An element some of whose numbers change while its body moves: a rest angle that yields, a rest shape that flows.
+///
+/// In the words of plasticity theory these are *internal variables* (Simo & Hughes 1998 §1.2). They belong to the
+/// [`State`](crate::State): the element that a step sees is made from the one the body has and from them.
+pub trait InternalVariables<const N: usize>: Element<N> + Sized {
+    /// How many it has.
+    const COUNT: usize;
+    /// Writes those that it was made with.
+    fn internal(&self, to: &mut [f64]);
+    /// The element with others.
+    #[must_use]
+    fn with_internal(&self, internal: &[f64]) -> Self;
+}
+
 /// A force of N points that has no potential: air, an artist's push.
 ///
 /// The same bargain as [`Element`]: a pure function of a few points, their velocities and time.

@@ -1,6 +1,5 @@
 //! What acts on a body, seen by the solver: sums of elements, potentials and forces.
 
-use std::any::Any;
 use std::sync::Arc;
 
 use geometry::Vec3;
@@ -8,7 +7,7 @@ use linear::{Matrix, Pattern};
 use rayon::prelude::*;
 
 use crate::scatter::{Scatter, Schedule};
-use crate::{Block, Element, ForceElement, Viscous};
+use crate::{Block, Element, ForceElement, InternalVariables, Viscous};
 
 /// The instant at which energies and forces are evaluated: the time, and where the guide is then.
 #[derive(Clone, Copy, Debug)]
@@ -22,9 +21,11 @@ pub struct GuideSample<'a> {
 }
 
 /// A potential energy of all points. Usually [`Elements`] of some [`Element`].
-pub trait Energy: Any + Send + Sync {
+pub trait Energy: Send + Sync + 'static {
     /// Visits the points that each second derivative couples.
     fn stencils(&self, visit: &mut dyn FnMut(&[u32]));
+    /// Its points are `first` further on: it becomes part of a body of several. Called before `bind`.
+    fn shift(&mut self, first: u32);
     /// Remembers where its blocks stand in a matrix of this pattern. Called once, before `add_hessian`.
     fn bind(&mut self, pattern: &Pattern);
     /// E(x), in joules.
@@ -37,21 +38,33 @@ pub trait Energy: Any + Send + Sync {
     fn with_viscosity(&self, _stage: &StageHistory) -> Option<Box<dyn Energy>> {
         None
     }
+    /// Its internal variables as it was made; none where nothing in it ever changes.
+    fn internal(&self) -> Vec<f64> {
+        Vec::new()
+    }
+    /// The energy with other internal variables, as many as [`Energy::internal`] gives.
+    fn with_internal(&self, _internal: &[f64]) -> Option<Box<dyn Energy>> {
+        None
+    }
 }
 
-/// What an implicit stage starts from, as friction needs it: strain rate = (ε(x) − Σ w ε(past))/s.
+/// What an implicit stage starts from: the strains of friction, strain rate = (ε(x) − Σ w ε(past))/s, and what materials remember.
 #[derive(Clone, Copy, Debug)]
 pub struct StageHistory<'a> {
     /// s, in seconds.
     pub implicit_dt: f64,
     /// Earlier positions with their weights w.
     pub positions: [(f64, &'a [Vec3]); 2],
+    /// The state's internal variables.
+    pub internal: &'a [f64],
 }
 
 /// A force without potential. Usually [`Elements`] of some [`ForceElement`].
 pub trait Force: Send + Sync {
     /// Visits the points that each derivative couples.
     fn stencils(&self, visit: &mut dyn FnMut(&[u32]));
+    /// Its points are `first` further on. Called before `bind`.
+    fn shift(&mut self, first: u32);
     /// Remembers where its blocks stand in a matrix of this pattern.
     fn bind(&mut self, pattern: &Pattern);
     /// Adds the force, in newtons.
@@ -66,6 +79,7 @@ pub struct Elements<E, const N: usize> {
     layout: Arc<Layout<N>>,
     elements: Vec<E>,
     friction: Option<Friction<E, N>>,
+    evolution: Option<Evolution<E>>,
 }
 
 /// Where elements stand: the same for an energy with and without friction.
@@ -89,6 +103,14 @@ struct Friction<E, const N: usize> {
 /// [`Viscous::with_viscosity`] of an element type that may not have it.
 type WithViscosity<E, const N: usize> = fn(&E, f64, &[(f64, [Vec3; N])]) -> E;
 
+/// [`InternalVariables`] of an element type that may have none.
+#[derive(Clone)]
+struct Evolution<E> {
+    count: usize,
+    read: fn(&E, &mut [f64]),
+    with: fn(&E, &[f64]) -> E,
+}
+
 impl<E, const N: usize> Elements<E, N> {
     /// Takes elements with the points they act on. They are kept in the order of their first points, so that neighbours
     /// in space are neighbours in memory where the mesh's numbering allows it.
@@ -97,7 +119,8 @@ impl<E, const N: usize> Elements<E, N> {
         pairs.sort_by_key(|(stencil, _)| stencil.iter().copied().min());
         let (stencils, elements): (Vec<_>, Vec<_>) = pairs.into_iter().unzip();
         let schedule = Schedule::new(&stencils);
-        Self { layout: Arc::new(Layout { stencils, schedule, slots: Vec::new() }), elements, friction: None }
+        let layout = Arc::new(Layout { stencils, schedule, slots: Vec::new() });
+        Self { layout, elements, friction: None, evolution: None }
     }
 
     /// Adds internal friction: Rayleigh's D = βK, β in seconds; see [`stiffness_damping`](crate::stiffness_damping).
@@ -108,6 +131,17 @@ impl<E, const N: usize> Elements<E, N> {
     {
         let friction = (beta > 0.0).then_some(Friction { beta, with_viscosity: E::with_viscosity });
         Self { friction, ..self }
+    }
+
+    /// Lets the elements change while the body moves: their internal variables are part of its [`State`](crate::State), in
+    /// the order of [`Elements::iter`].
+    #[must_use]
+    pub fn evolving(self) -> Self
+    where
+        E: InternalVariables<N>,
+    {
+        let evolution = Evolution { count: E::COUNT, read: E::internal, with: E::with_internal };
+        Self { evolution: Some(evolution), ..self }
     }
 
     /// How many elements.
@@ -132,6 +166,11 @@ impl<E, const N: usize> Elements<E, N> {
     /// The elements with their points, in the order they are kept.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&[u32; N], &E)> {
         self.layout.stencils.iter().zip(&self.elements)
+    }
+
+    fn shift_stencils(&mut self, first: u32) {
+        let stencils = &mut Arc::make_mut(&mut self.layout).stencils;
+        stencils.iter_mut().flatten().for_each(|point| *point += first);
     }
 
     fn visit_stencils(&self, visit: &mut dyn FnMut(&[u32])) {
@@ -202,6 +241,10 @@ impl<E: Element<N> + 'static, const N: usize> Energy for Elements<E, N> {
         self.visit_stencils(visit);
     }
 
+    fn shift(&mut self, first: u32) {
+        self.shift_stencils(first);
+    }
+
     fn bind(&mut self, pattern: &Pattern) {
         self.bind_slots(pattern);
     }
@@ -230,7 +273,24 @@ impl<E: Element<N> + 'static, const N: usize> Energy for Elements<E, N> {
             with_viscosity(&self.elements[index], eta, &history[..states])
         };
         let elements = (0..self.elements.len()).into_par_iter().with_min_len(256).map(of).collect();
-        Some(Box::new(Self { layout: self.layout.clone(), elements, friction: None }))
+        Some(Box::new(Self { layout: self.layout.clone(), elements, friction: None, evolution: None }))
+    }
+
+    fn internal(&self) -> Vec<f64> {
+        let Some(Evolution { count, read, .. }) = &self.evolution else { return Vec::new() };
+        let mut internal = vec![0.0; count * self.elements.len()];
+        self.elements.iter().zip(internal.chunks_exact_mut(*count)).for_each(|(e, to)| read(e, to));
+        internal
+    }
+
+    fn with_internal(&self, internal: &[f64]) -> Option<Box<dyn Energy>> {
+        let Evolution { count, with, .. } = self.evolution.as_ref()?;
+        let pairs = self.elements.iter().zip(internal.chunks_exact(*count));
+        let elements = pairs.map(|(element, internal)| with(element, internal)).collect();
+        let of =
+            |friction: &Friction<E, N>| Friction { with_viscosity: friction.with_viscosity, ..*friction };
+        let (layout, friction) = (self.layout.clone(), self.friction.as_ref().map(of));
+        Some(Box::new(Self { layout, elements, friction, evolution: None }))
     }
 }
 
@@ -241,6 +301,10 @@ pub struct Forces<E, const N: usize>(pub Elements<E, N>);
 impl<E: ForceElement<N>, const N: usize> Force for Forces<E, N> {
     fn stencils(&self, visit: &mut dyn FnMut(&[u32])) {
         self.0.visit_stencils(visit);
+    }
+
+    fn shift(&mut self, first: u32) {
+        self.0.shift_stencils(first);
     }
 
     fn bind(&mut self, pattern: &Pattern) {

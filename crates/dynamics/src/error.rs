@@ -59,6 +59,26 @@ pub enum Error {
         /// The point, from zero.
         point: usize,
     },
+    /// Bodies that were to be solved for together differ in what they must share.
+    #[error("bodies that are simulated together need the same {what}")]
+    Disagree {
+        /// What.
+        what: &'static str,
+    },
+    /// Somebody asked it to stop.
+    #[error("cancelled")]
+    Cancelled,
+    /// What went wrong, in the words of the actor it happened to.
+    #[error("{sentence}")]
+    Explained {
+        /// What, and where.
+        sentence: String,
+        /// What to do.
+        remedy: String,
+    },
+    /// What moves the body could not do its part.
+    #[error(transparent)]
+    Actor(Box<dyn std::error::Error + Send + Sync>),
     /// What the body may not pass through cannot be worked with.
     #[error(transparent)]
     Contact(Box<dyn std::error::Error + Send + Sync>),

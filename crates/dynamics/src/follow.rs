@@ -62,6 +62,10 @@ impl Energy for Follow {
         self.springs.iter().for_each(|&(p, _)| visit(&[p]));
     }
 
+    fn shift(&mut self, first: u32) {
+        self.springs = self.springs.iter().map(|&(p, k)| (p + first, k)).collect();
+    }
+
     fn bind(&mut self, pattern: &Pattern) {
         self.slots = diagonal_slots(&self.springs, pattern);
     }
@@ -87,6 +91,10 @@ impl Energy for Follow {
 impl Force for FollowDamping {
     fn stencils(&self, visit: &mut dyn FnMut(&[u32])) {
         self.dampers.iter().for_each(|&(p, _)| visit(&[p]));
+    }
+
+    fn shift(&mut self, first: u32) {
+        self.dampers = self.dampers.iter().map(|&(p, k)| (p + first, k)).collect();
     }
 
     fn bind(&mut self, pattern: &Pattern) {

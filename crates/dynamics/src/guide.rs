@@ -1,23 +1,24 @@
 //! Where an animation wants a body to be, at any time.
 
+use std::sync::Arc;
+
 use geometry::Vec3;
-use linear::ConstraintRows;
 
 /// The motion that known points, averages and soft attachments follow.
-pub trait Guide: Sync {
+pub trait Guide: Send + Sync {
     /// Positions and velocities of every point at `time`.
     fn sample(&self, time: f64, positions: &mut [Vec3], velocities: &mut [Vec3]);
 
     /// What each average must be at `time`. Only asked of bodies that have averages.
     fn averages(&self, _time: f64, _values: &mut [Vec3]) {}
 
-    /// Sets weights and compliance of the averages as they are at `time`; their supports are fixed. Only asked of bodies
-    /// that have averages. `rows` holds what an earlier call left, so all that ever changes must be set.
-    fn rows(&self, _time: f64, _rows: &mut ConstraintRows) {}
+    /// Sets the compliance of the averages as it is at `time`, in m/N: 0 holds them exactly. Only asked of bodies that have
+    /// averages. `compliance` holds what an earlier call left, so all that ever changes must be set.
+    fn compliance(&self, _time: f64, _compliance: &mut [f64]) {}
 }
 
 /// A guide that never moves.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct StaticGuide {
     positions: Vec<Vec3>,
 }
@@ -36,10 +37,24 @@ impl Guide for StaticGuide {
     }
 }
 
+impl<G: Guide + ?Sized> Guide for Arc<G> {
+    fn sample(&self, time: f64, positions: &mut [Vec3], velocities: &mut [Vec3]) {
+        (**self).sample(time, positions, velocities);
+    }
+
+    fn averages(&self, time: f64, values: &mut [Vec3]) {
+        (**self).averages(time, values);
+    }
+
+    fn compliance(&self, time: f64, compliance: &mut [f64]) {
+        (**self).compliance(time, compliance);
+    }
+}
+
 /// Any function of time and point that returns a position; velocities by central differences.
 pub struct FnGuide<F>(pub F);
 
-impl<F: Fn(f64, usize) -> Vec3 + Sync> Guide for FnGuide<F> {
+impl<F: Fn(f64, usize) -> Vec3 + Send + Sync> Guide for FnGuide<F> {
     fn sample(&self, time: f64, positions: &mut [Vec3], velocities: &mut [Vec3]) {
         // Half a millisecond: well below a substep, well above round-off.
         const DT: f64 = 5e-4;
@@ -62,6 +77,19 @@ pub struct Span {
     pub positions: [Vec<Vec3>; 2],
     /// Velocities at both ends.
     pub velocities: [Vec<Vec3>; 2],
+}
+
+impl Span {
+    /// From one frame, at `start`, to the next; `frames` are the one before, the two, and the one after. Velocities are central
+    /// differences.
+    pub fn through(start: f64, frame_rate_hz: f64, frames: [Vec<Vec3>; 4]) -> Self {
+        let [before, here, next, after] = frames;
+        let velocity = |a: &[Vec3], b: &[Vec3]| -> Vec<Vec3> {
+            a.iter().zip(b).map(|(a, b)| (*b - *a) * (0.5 * frame_rate_hz)).collect()
+        };
+        let velocities = [velocity(&before, &next), velocity(&here, &after)];
+        Self { start, duration: 1.0 / frame_rate_hz, positions: [here, next], velocities }
+    }
 }
 
 impl Guide for Span {

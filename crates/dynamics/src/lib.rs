@@ -27,6 +27,7 @@
 //! # Ok::<(), dynamics::Error>(())
 //! ```
 
+mod actor;
 mod block;
 mod body;
 mod check;
@@ -38,19 +39,22 @@ mod follow;
 mod guide;
 mod max_distance;
 mod scatter;
+mod scene;
 mod spring;
 mod stage;
 mod stepper;
 
+pub use actor::{Actor, ActorReport, DeliveredSurface, Motion, Window};
 pub use block::Block;
-pub use body::{Body, BodyBuilder, State, stiffness_damping};
+pub use body::{Body, BodyBuilder, InternalHandle, Part, State, stiffness_damping};
 pub use check::{check_derivatives, check_element, check_viscosity, random_rotation};
 pub use contact::{ContactModel, ContactStage, StepBound};
-pub use element::{Element, ForceElement, Viscous};
+pub use element::{Element, ForceElement, InternalVariables, Viscous};
 pub use energy::{Elements, Energy, Force, Forces, GuideSample, StageHistory};
 pub use error::Error;
 pub use follow::{Follow, FollowDamping, follow_stiffness};
 pub use guide::{FnGuide, Guide, Span, StaticGuide};
 pub use max_distance::MaxDistance;
+pub use scene::{Advanced, Scene};
 pub use spring::Spring;
 pub use stepper::{Effort, Filter, Integrator, Relaxed, Settings, Stepper, Substeps};

@@ -12,18 +12,25 @@ use crate::{Body, Filter, GuideSample, State};
 pub struct MaxDistance {
     /// Metres, per point; infinite where there is no limit.
     max_distance: Vec<f64>,
+    first: usize,
 }
 
 impl MaxDistance {
     /// One distance per point, in metres.
     pub fn new(max_distance: Vec<f64>) -> Self {
-        Self { max_distance }
+        Self { max_distance, first: 0 }
+    }
+
+    /// The same for the points of a body from `first` on.
+    #[must_use]
+    pub fn from_point(self, first: usize) -> Self {
+        Self { first, ..self }
     }
 }
 
 impl Filter for MaxDistance {
     fn apply(&mut self, body: &Body, sample: &GuideSample, _: &State, after: &mut State, _: f64) -> bool {
-        for (i, &limit) in self.max_distance.iter().enumerate() {
+        for (i, &limit) in (self.first..).zip(&self.max_distance) {
             let offset: Vec3 = after.positions[i] - sample.guide_positions[i];
             let distance = offset.length();
             if body.known()[i] || distance <= limit {

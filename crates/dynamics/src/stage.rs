@@ -14,6 +14,9 @@
 //!
 //! so Newton steps with positive definite matrices go downhill in Φ, and a line search makes them safe.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use geometry::Vec3;
 use linear::{ConstraintRows, Matrix, Solver};
 
@@ -87,6 +90,8 @@ pub(crate) struct Workspace {
     trial: Vec<Vec3>,
     pub(crate) multipliers: Vec<Vec3>,
     pub(crate) constraint_residual: Vec<Vec3>,
+    /// Solves end once it is set.
+    pub(crate) cancel: Option<Arc<AtomicBool>>,
 }
 
 impl Workspace {
@@ -104,7 +109,16 @@ impl Workspace {
             trial: zeros,
             multipliers: rows.clone(),
             constraint_residual: rows,
+            cancel: None,
         })
+    }
+
+    /// An error where somebody wants to stop.
+    pub(crate) fn check_cancelled(&self) -> Result<(), Error> {
+        match &self.cancel {
+            Some(flag) if flag.load(Ordering::Relaxed) => Err(Error::Cancelled),
+            _ => Ok(()),
+        }
     }
 
     /// Solves the stage from the guess in `x`, which came from the converged `start`. `x` holds the last iterate also when
@@ -174,6 +188,7 @@ impl Workspace {
         let mut previous = start.to_vec();
         let mut earlier = f64::INFINITY;
         while solved.iterations < newton.iterations {
+            self.check_cancelled()?;
             self.residual(body, staged, stage, x);
             if careful {
                 previous.copy_from_slice(x);

@@ -4,6 +4,9 @@ mod contact;
 mod integrator;
 mod settle;
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
 use geometry::{Bounds, Vec3};
 use linear::ConstraintRows;
 
@@ -80,6 +83,17 @@ pub struct Effort {
     pub linear_iterations: usize,
 }
 
+impl Effort {
+    /// Adds what another advance took.
+    pub fn add(&mut self, other: Self) {
+        self.steps += other.steps;
+        self.rejected += other.rejected;
+        self.iterations += other.iterations;
+        self.factorizations += other.factorizations;
+        self.linear_iterations += other.linear_iterations;
+    }
+}
+
 /// Moves a body. Owns nothing but scratch: dropping it and making a new one changes no result.
 pub struct Stepper {
     settings: Settings,
@@ -111,6 +125,11 @@ impl Stepper {
             rows: body.averages().clone(),
             averages: vec![Vec3::ZERO; body.averages().len()],
         })
+    }
+
+    /// Ends every solve with [`Error::Cancelled`] once the flag is set: it is looked at in every Newton iteration.
+    pub fn cancel_by(&mut self, flag: Arc<AtomicBool>) {
+        self.work.cancel = Some(flag);
     }
 
     /// The linear solver's choice and size.
@@ -281,7 +300,7 @@ impl Stepper {
     ) -> Result<NewtonReport, Error> {
         let &StageProblem { time, base, drift, implicit_dt, history, start, other_guess, newton } = problem;
         let sample = Self::sample_guide(&mut self.guide_positions, &mut self.guide_velocities, guide, time);
-        guide.rows(time, &mut self.rows);
+        guide.compliance(time, self.rows.compliance_mut());
         guide.averages(time, &mut self.averages);
         let (rows, averages) = (&self.rows, &self.averages);
         let stage = Stage { base, drift, implicit_dt, other_guess, history, sample, rows, averages };

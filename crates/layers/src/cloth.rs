@@ -3,7 +3,7 @@
 //! The physics is the shell crate's, the time stepping the engine's; this file reads the dials, `cloth/simulation.rs` turns frames into a
 //! guide and states into frames.
 
-mod simulation;
+mod member;
 
 use std::path::PathBuf;
 
@@ -11,11 +11,10 @@ use clip::{Mesh, Selector};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shell::{Bending, Material, Wind};
-use shot::{Diagnostic, Layer, LayerError, Settings, Simulation, Target};
-
-pub(crate) use self::simulation::ClothSimulation;
+use shot::{Diagnostic, GroupMember, Layer, LayerError, Settings, Simulation, Target};
 
 use crate::shared::Contact;
+use crate::shared::driver::Driver;
 use crate::shared::selectors::{add_files, weights};
 use crate::shared::stepping::{Method, stepping};
 
@@ -176,7 +175,15 @@ impl Layer for Cloth {
     }
 
     fn prepare(&self, input: &Target) -> Result<Box<dyn Simulation>, LayerError> {
-        Ok(Box::new(ClothSimulation::new(self, input, None)?))
+        Ok(Box::new(Driver::new(vec![self.actor(input, None)?])?))
+    }
+
+    fn joins_groups(&self) -> bool {
+        true
+    }
+
+    fn member(&self, input: &Target) -> Result<GroupMember, LayerError> {
+        Ok(GroupMember::new(self.actor(input, None)?))
     }
 }
 

@@ -3,8 +3,8 @@
 //! The physics is the solid crate's, the time stepping the engine's; here are the dials.
 
 mod filling;
-mod flesh;
 mod maps;
+mod member;
 mod skin;
 
 use std::path::PathBuf;
@@ -15,12 +15,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use solid::{Law, Material};
 
-use shot::{Diagnostic, Layer, LayerError, Settings, Simulation, Target};
+use shot::{Diagnostic, GroupMember, Layer, LayerError, Settings, Simulation, Target};
 
 use crate::shared::Contact;
+use crate::shared::driver::Driver;
 use crate::shared::selectors::add_files;
 use crate::shared::stepping::{Method, stepping};
-use flesh::Flesh;
 
 /// Adds secondary motion to any animated surface: it is filled with flesh, which follows the animation where `follow` says and
 /// moves by its own weight elsewhere.
@@ -316,7 +316,15 @@ impl Layer for Enrich {
     }
 
     fn prepare(&self, input: &Target) -> Result<Box<dyn Simulation>, LayerError> {
-        Ok(Box::new(Flesh::new(self, input)?))
+        Ok(Box::new(Driver::new(vec![self.actor(input)?])?))
+    }
+
+    fn joins_groups(&self) -> bool {
+        true
+    }
+
+    fn member(&self, input: &Target) -> Result<GroupMember, LayerError> {
+        Ok(GroupMember::new(self.actor(input)?))
     }
 }
 

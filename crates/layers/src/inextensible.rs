@@ -10,13 +10,24 @@ use clip::{Mesh, Selector};
 use geometry::{Vec2, Vec3};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use shell::{Bending, Face, ThreadDirections, Weave, Wind};
-use shot::{Diagnostic, Layer, LayerError, Settings, Simulation, Target};
+use shell::{Bending, Enforcement, Face, InextensibleThreads, ThreadDirections, Weave, Wind};
+use shot::{Diagnostic, GroupMember, Layer, LayerError, Settings, Simulation, Target};
 
-use crate::cloth::{Cloth, ClothSimulation};
+use crate::cloth::Cloth;
 use crate::shared::Contact;
+use crate::shared::driver::{Driver, Member};
 use crate::shared::selectors::{add_files, weights};
-use crate::shared::threads::{Hold, Holding};
+
+/// What has the last word where threads and contact disagree.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Holding {
+    /// Contact: threads are projected to their lengths after each step, as far as nothing is in the way. Fast.
+    #[default]
+    Projection,
+    /// Neither: threads harden inside the step until they keep their lengths and nothing crosses. Slower where cloth is pressed.
+    Together,
+}
 
 /// Turns a mesh into fabric whose threads do not stretch: it drapes, folds and swings, and never looks like rubber.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -144,14 +155,33 @@ impl Layer for Inextensible {
     }
 
     fn prepare(&self, input: &Target) -> Result<Box<dyn Simulation>, LayerError> {
-        let (cloth, rest) = (self.cloth(), input.mesh().rest());
-        let material = cloth.fabric().map_err(LayerError::new)?;
-        let hold = Hold::new(self.weave(input, &rest)?, self.hold, self.max_strain, &rest, &material)?;
-        Ok(Box::new(ClothSimulation::new(&cloth, input, Some(hold))?))
+        Ok(Box::new(Driver::new(vec![self.actor(input)?])?))
+    }
+
+    fn joins_groups(&self) -> bool {
+        true
+    }
+
+    fn member(&self, input: &Target) -> Result<GroupMember, LayerError> {
+        Ok(GroupMember::new(self.actor(input)?))
     }
 }
 
 impl Inextensible {
+    /// The cloth with its threads.
+    fn actor(&self, input: &Target) -> Result<Member, LayerError> {
+        let (cloth, rest) = (self.cloth(), input.mesh().rest());
+        let material = cloth.fabric().map_err(LayerError::new)?;
+        let enforcement = match self.hold {
+            Holding::Projection => Enforcement::Projection,
+            Holding::Together => Enforcement::Hardening,
+        };
+        let weave = self.weave(input, &rest)?;
+        let threads = InextensibleThreads::new(weave, enforcement, self.max_strain, &rest, &material);
+        let member = cloth.actor(input, Some(threads.map_err(LayerError::new)?))?;
+        Ok(Member { adapts: true, ..member })
+    }
+
     /// The same dials in the cloth layer's words.
     fn cloth(&self) -> Cloth {
         Cloth {

@@ -27,14 +27,15 @@ mod smooth;
 mod tracks;
 
 use contact::{AuditedSurface, audit};
-use shot::Registry;
+use shot::{GroupMember, LayerError, Registry, Simulation};
+
+use shared::driver::{Driver, Member};
 
 pub use blend::Blend;
 pub use cloth::Cloth;
 pub use enrich::Enrich;
-pub use inextensible::Inextensible;
+pub use inextensible::{Holding, Inextensible};
 pub use shared::stepping::Method;
-pub use shared::threads::Holding;
 pub use shared::{Collider, Contact, Faces, Form, MaterialDials, Obstacle};
 pub use smoke::{
     Bar, Channel, Disc, Ends, Image, Noise, PathKey, Repeat, Scalar, Silhouette, Smoke, SmokeSource, Stroke,
@@ -54,6 +55,14 @@ pub fn registry() -> Registry {
         .with::<Tracks>()
         .with::<Smoke>()
         .with_crossings(crossings)
+        .with_groups(together)
+}
+
+/// One simulation of what several layers, or several meshes of one, bring along.
+fn together(members: Vec<GroupMember>) -> Result<Box<dyn Simulation>, LayerError> {
+    let members: Option<Vec<Member>> = members.into_iter().map(GroupMember::take).collect();
+    let members = members.ok_or_else(|| LayerError::new("these layers cannot be simulated together"))?;
+    Ok(Box::new(Driver::new(members)?))
 }
 
 /// How many pairs of a surface's triangles cross; nothing where a point is not a finite number.

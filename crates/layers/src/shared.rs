@@ -1,11 +1,11 @@
-//! What several layers use: selectors, materials, stepping, threads, contact.
+//! What several layers use: the driver, contact, selectors, materials, stepping.
 
-mod contact;
+pub(crate) mod contact;
+pub(crate) mod driver;
 mod material;
 pub(crate) mod points;
 pub(crate) mod selectors;
 pub(crate) mod stepping;
-pub(crate) mod threads;
 
 pub use contact::{Collider, Contact, Faces, Form, Obstacle};
 pub use material::MaterialDials;

@@ -4,7 +4,7 @@
 //! guide and states into frames. tracks 2007.
 
 mod functions;
-mod simulation;
+mod member;
 
 use std::path::PathBuf;
 
@@ -15,13 +15,13 @@ use serde::{Deserialize, Serialize};
 use shell::tracks::check_correspondence;
 use shell::{Bending, Relief, Wind};
 
-use shot::{Diagnostic, Layer, LayerError, Reshape, Settings, Simulation, Target};
+use shot::{Diagnostic, GroupMember, Layer, LayerError, Reshape, Settings, Simulation, Target};
 
+use crate::shared::driver::Driver;
 use crate::shared::selectors::add_files;
 use crate::shared::stepping::Method;
 use crate::shared::{Contact, MaterialDials};
 pub use functions::{TestFunctionKind, TestRegion, Tests};
-use simulation::Following;
 
 /// Follows the animation on average, and leaves the rest to the physics of a thin shell: wrinkles, folds, creases.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -248,7 +248,15 @@ impl Layer for Tracks {
     }
 
     fn prepare(&self, input: &Target) -> Result<Box<dyn Simulation>, LayerError> {
-        Ok(Box::new(Following::new(self, input)?))
+        Ok(Box::new(Driver::new(vec![self.actor(input)?])?))
+    }
+
+    fn joins_groups(&self) -> bool {
+        true
+    }
+
+    fn member(&self, input: &Target) -> Result<GroupMember, LayerError> {
+        Ok(GroupMember::new(self.actor(input)?))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Bending about the edges of the cloth: discrete shells.
 
-use dynamics::{Block, Element, Viscous};
+use dynamics::{Block, Element, InternalVariables, Viscous};
 use geometry::{Vec3, triangle_area};
 
 use crate::fold::{self, Folded, Least};
@@ -21,7 +21,7 @@ use crate::fold::{self, Folded, Least};
 /// *tracks* §4.4; Grinspun et al. 2003 eq. 2. Differs: k is given by D. The Hessian is derived below.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Hinge {
-    /// θ̄, the angle without stress, in radians. Plasticity and sculpting may change it at any time.
+    /// θ̄, the angle without stress, in radians.
     pub rest_angle: f64,
     /// k · 3‖ē‖²/Ā, in J.
     stiffness: f64,
@@ -86,6 +86,19 @@ impl Viscous<4> for Hinge {
             stiffness: (1.0 + eta) * self.stiffness,
             least: self.least,
         }
+    }
+}
+
+/// The angle of its rest shape, in radians; what creasing has added to it; what creasing has made of the stiffness, a factor.
+impl InternalVariables<4> for Hinge {
+    const COUNT: usize = 3;
+
+    fn internal(&self, to: &mut [f64]) {
+        to.copy_from_slice(&[self.rest_angle, 0.0, 1.0]);
+    }
+
+    fn with_internal(&self, internal: &[f64]) -> Self {
+        self.reset(internal[0] + internal[1], internal[2])
     }
 }
 

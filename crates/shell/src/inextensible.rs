@@ -7,6 +7,7 @@
 
 mod blocks;
 mod diagnosis;
+mod enforcement;
 mod hardening;
 mod pairing;
 mod projection;
@@ -17,6 +18,7 @@ mod threads;
 mod weave;
 
 pub use diagnosis::{Overstretched, overstretched};
+pub use enforcement::{Enforcement, InextensibleThreads};
 pub use hardening::{Hardening, HardeningEnergy, Thread};
 pub use projection::{FastProjection, Impulse, ProjectionReport};
 pub use system::ThreadSystem;

@@ -25,6 +25,7 @@
 //! # Ok::<(), shell::Error>(())
 //! ```
 
+mod actor;
 mod air;
 mod axes;
 mod bending;
@@ -44,6 +45,7 @@ mod strain;
 pub mod tracks;
 mod wind;
 
+pub use actor::{ClothActor, ClothSetup};
 pub use air::{AIR_DENSITY, Air, AirCoefficients};
 pub use axes::{axes_from_direction, axes_from_uv};
 pub use bending::Bending;
@@ -51,8 +53,9 @@ pub use cloth::{Cloth, ClothBuilder, ClothReport, Maps, Uvs};
 pub use error::Error;
 pub use hinge::Hinge;
 pub use inextensible::{
-    Face, FastProjection, Hardening, HardeningEnergy, Impulse, Overstretched, ProjectionReport, Thread,
-    ThreadDirections, ThreadStrain, ThreadSystem, Threads, Weave, overstretched,
+    Enforcement, Face, FastProjection, Hardening, HardeningEnergy, Impulse, InextensibleThreads,
+    Overstretched, ProjectionReport, Thread, ThreadDirections, ThreadStrain, ThreadSystem, Threads, Weave,
+    overstretched,
 };
 pub use material::{Material, Preset};
 pub use membrane::{Membrane, MembraneStiffness};

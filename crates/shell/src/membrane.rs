@@ -1,6 +1,6 @@
 //! Stretching and shearing in the plane of the cloth: constant-strain triangles with warp and weft.
 
-use dynamics::{Block, Element, Viscous};
+use dynamics::{Block, Element, InternalVariables, Viscous};
 use geometry::{Mat3, Vec2, Vec3};
 
 /// How much a sheet resists being deformed in its plane, in newtons per metre of width.
@@ -244,6 +244,26 @@ impl Viscous<3> for Membrane {
             k: self.k.scaled(1.0 + eta),
             lost: self.lost,
             rest_strain: (self.rest_strain + eta * past_strain) / (1.0 + eta),
+        }
+    }
+}
+
+/// Its rest shape: hat-function gradients, in 1/m, and stiffness times rest area, in J.
+impl InternalVariables<3> for Membrane {
+    const COUNT: usize = 10;
+
+    fn internal(&self, to: &mut [f64]) {
+        let ([b1, b2], k, lost) = (self.b, self.k, self.lost);
+        to.copy_from_slice(&[b1.x, b1.y, b2.x, b2.y, k.warp, k.weft, k.cross, k.shear, lost.x, lost.y]);
+    }
+
+    fn with_internal(&self, internal: &[f64]) -> Self {
+        let n = |i: usize| internal[i];
+        Self {
+            b: [Vec2::new(n(0), n(1)), Vec2::new(n(2), n(3))],
+            k: MembraneStiffness { warp: n(4), weft: n(5), cross: n(6), shear: n(7), ..self.k },
+            lost: Vec2::new(n(8), n(9)),
+            ..*self
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Folds that stay: plastic bending, and rest shapes that change over time.
 
-use dynamics::{Body, Elements};
+use dynamics::{Elements, InternalHandle, InternalVariables, Part, State};
 use geometry::{Vec3, triangle_area};
 
 use crate::{Cloth, Hinge, Material};
@@ -33,123 +33,81 @@ impl Plasticity {
 /// A fold's stiffness changes by this factor at most, either way.
 const MOST_HARDENING: f64 = 20.0;
 
-/// The hinges of a body that keep creases, and the rest shape they bend from.
-#[derive(Clone, Debug)]
+/// The hinges of a body that keep creases. How they are creased is in the state: internal variables of [`Hinge`].
+#[derive(Clone)]
 pub struct Creases {
     plasticity: Option<Plasticity>,
-    /// Index of the hinges among the body's energies.
-    energy: usize,
+    handle: InternalHandle<Elements<Hinge, 4>>,
     folds: Vec<Fold>,
 }
 
-/// One hinge: what it was made as, and what became of it.
+/// One hinge.
 #[derive(Clone, Copy, Debug)]
 struct Fold {
+    stencil: [u32; 4],
     made: Hinge,
     /// 3‖ē‖/(2Ā), in 1/m.
     curvature_per_angle: f64,
-    /// The angle of the rest shape as it is now.
-    rest_angle: f64,
-    /// What creasing has added to it.
-    crease: f64,
-    /// What creasing has made of the stiffness.
-    hardness: f64,
+}
+
+/// What a hinge remembers, as [`InternalVariables`](dynamics::InternalVariables) of [`Hinge`] says.
+fn variables(internal: &mut [f64]) -> impl Iterator<Item = &mut [f64; 3]> {
+    internal.as_chunks_mut::<3>().0.iter_mut()
 }
 
 impl Creases {
-    /// For the hinges of `cloth`, which are the body's energy number `energy` as [`Elements`] in their own order.
-    pub fn new(cloth: &Cloth, rest: &[Vec3], plasticity: Option<Plasticity>, energy: usize) -> Self {
-        // the same order in which the body keeps them
-        let hinges = Elements::new(cloth.hinges.iter().copied());
+    /// For `hinges`, evolving, whose internal variables are at the handle; `rest` has the undeformed points.
+    pub fn new(
+        hinges: &Elements<Hinge, 4>,
+        rest: &[Vec3],
+        plasticity: Option<Plasticity>,
+        handle: InternalHandle<Elements<Hinge, 4>>,
+    ) -> Self {
         let fold = |(stencil, made): (&[u32; 4], &Hinge)| {
             let [e0, e1, a, b] = stencil.map(|v| rest[v as usize]);
             let area = triangle_area(e0, e1, a) + triangle_area(e0, e1, b);
-            Fold {
-                made: *made,
-                curvature_per_angle: 1.5 * e0.distance(e1) / area,
-                rest_angle: made.rest_angle,
-                crease: 0.0,
-                hardness: 1.0,
-            }
+            Fold { stencil: *stencil, made: *made, curvature_per_angle: 1.5 * e0.distance(e1) / area }
         };
-        let folds = hinges.iter().map(fold).collect();
-        Self { plasticity, energy, folds }
+        Self { plasticity, handle, folds: hinges.iter().map(fold).collect() }
     }
 
-    /// Lets every fold of `x` that is bent beyond its yield curvature stay so. True if any did.
-    pub fn yield_to(&mut self, body: &mut Body, x: &[Vec3]) -> bool {
-        let (Some(plasticity), Some(hinges)) =
-            (self.plasticity, body.energy_mut::<Elements<Hinge, 4>>(self.energy))
-        else {
-            return false;
-        };
+    /// Lets every fold of the state that is bent beyond its yield curvature stay so. True if any did.
+    pub fn yield_to(&self, state: &mut State, part: &Part) -> bool {
+        let Some(plasticity) = self.plasticity else { return false };
+        let x = state.positions[part.points.clone()].to_vec();
         let mut any = false;
-        let mut folds = self.folds.iter_mut();
-        hinges.for_each_mut(|stencil, hinge| {
-            let Some(fold) = folds.next() else { return };
-            let points = stencil.map(|v| x[v as usize]);
-            let angle = hinge.angle(&points);
+        for (fold, internal) in self.folds.iter().zip(variables(self.handle.of_mut(state, part))) {
+            let hinge = fold.made.with_internal(internal);
+            let angle = hinge.angle(&fold.stencil.map(|v| x[v as usize]));
             // of two angles a turn apart the nearer one is meant
             let away = angle - hinge.rest_angle;
             let away = away - std::f64::consts::TAU * (away / std::f64::consts::TAU).round();
             let curvature = fold.curvature_per_angle * away;
             let excess = curvature.abs() - plasticity.yield_curvature;
             if excess > 0.0 {
-                fold.crease += curvature.signum() * excess / fold.curvature_per_angle;
-                let harder = fold.hardness * (plasticity.hardening * excess).exp();
-                fold.hardness = harder.clamp(1.0 / MOST_HARDENING, MOST_HARDENING);
-                *hinge = fold.now();
+                let [_, crease, hardness] = internal;
+                *crease += curvature.signum() * excess / fold.curvature_per_angle;
+                let harder = *hardness * (plasticity.hardening * excess).exp();
+                *hardness = harder.clamp(1.0 / MOST_HARDENING, MOST_HARDENING);
                 any = true;
             }
-        });
+        }
         any
     }
 
     /// Takes another rest shape: the angles of `cloth`, made from the same triangles. Creases stay on top of it.
-    pub fn reshape(&mut self, body: &mut Body, cloth: &Cloth) {
-        let angles = Elements::new(cloth.hinges.iter().copied());
-        for (fold, (_, hinge)) in self.folds.iter_mut().zip(angles.iter()) {
-            fold.rest_angle = hinge.rest_angle;
+    pub fn reshape(&self, state: &mut State, part: &Part, cloth: &Cloth) {
+        let hinges = Elements::new(cloth.hinges.iter().copied());
+        for ([rest_angle, ..], (_, hinge)) in variables(self.handle.of_mut(state, part)).zip(hinges.iter()) {
+            *rest_angle = hinge.rest_angle;
         }
-        self.impose(body);
     }
 
     /// How far folds have creased, the largest, in 1/m.
-    pub fn deepest(&self) -> f64 {
-        self.folds.iter().map(|fold| (fold.crease * fold.curvature_per_angle).abs()).fold(0.0, f64::max)
-    }
-
-    /// The state, for a checkpoint: crease and hardness of every fold.
-    pub fn state(&self) -> impl Iterator<Item = [f64; 2]> + '_ {
-        self.folds.iter().map(|fold| [fold.crease, fold.hardness])
-    }
-
-    /// Takes up a state. False, and nothing changed, when it is not one of these hinges.
-    pub fn restore(&mut self, body: &mut Body, state: &[[f64; 2]]) -> bool {
-        if state.len() != self.folds.len() {
-            return false;
-        }
-        for (fold, [crease, hardness]) in self.folds.iter_mut().zip(state) {
-            (fold.crease, fold.hardness) = (*crease, *hardness);
-        }
-        self.impose(body);
-        true
-    }
-
-    fn impose(&self, body: &mut Body) {
-        let Some(hinges) = body.energy_mut::<Elements<Hinge, 4>>(self.energy) else { return };
-        let mut folds = self.folds.iter();
-        hinges.for_each_mut(|_, hinge| {
-            if let Some(fold) = folds.next() {
-                *hinge = fold.now();
-            }
-        });
-    }
-}
-
-impl Fold {
-    fn now(&self) -> Hinge {
-        self.made.reset(self.rest_angle + self.crease, self.hardness)
+    pub fn deepest(&self, state: &State, part: &Part) -> f64 {
+        let internal = self.handle.of(state, part).as_chunks::<3>().0;
+        let depth = |(fold, [_, crease, _]): (&Fold, &[f64; 3])| (crease * fold.curvature_per_angle).abs();
+        self.folds.iter().zip(internal).map(depth).fold(0.0, f64::max)
     }
 }
 
@@ -157,9 +115,9 @@ impl Fold {
 mod tests {
     use super::*;
     use crate::ClothBuilder;
-    use dynamics::{GuideSample, check_derivatives};
+    use dynamics::{Body, check_derivatives};
 
-    fn body(yield_curvature: f64, hardening: f64) -> (Body, Creases, [Vec3; 4]) {
+    fn body(yield_curvature: f64, hardening: f64) -> (Body, Creases, State) {
         let rest = [
             Vec3::ZERO,
             Vec3::X,
@@ -170,69 +128,75 @@ mod tests {
         let triangles = [[0, 1, 2], [1, 0, 3]];
         let cloth = ClothBuilder::new(&rest, &triangles, &Material::default()).build().unwrap();
         let plasticity = Some(Plasticity { yield_curvature, hardening });
-        let creases = Creases::new(&cloth, &rest, plasticity, 0);
-        let body = Body::builder(cloth.masses.clone()).energy(Elements::new(cloth.hinges)).build().unwrap();
-        (body, creases, rest)
+        let hinges = Elements::new(cloth.hinges).evolving();
+        let (body, handle) = Body::builder(cloth.masses.clone()).evolving_energy(hinges.clone());
+        let creases = Creases::new(&hinges, &rest, plasticity, handle);
+        let body = body.build().unwrap();
+        let internal = body.initial_internal();
+        (body, creases, State { internal, ..State::at_rest(rest.to_vec()) })
     }
 
     /// The equilateral hinge folded up by an angle.
-    fn folded(rest: &[Vec3; 4], angle: f64) -> [Vec3; 4] {
+    fn folded(rest: &State, angle: f64) -> State {
         let (s, c) = (0.5 * angle).sin_cos();
-        rest.map(|p| Vec3::new(p.x, p.y * c, p.y.abs() * s))
+        let turn = |p: &Vec3| {
+            let y = (p.y * p.y + p.z * p.z).sqrt().copysign(p.y);
+            Vec3::new(p.x, y * c, y.abs() * s)
+        };
+        State { positions: rest.positions.iter().map(turn).collect(), ..rest.clone() }
     }
 
-    fn energy(body: &Body, x: &[Vec3]) -> f64 {
-        body.elastic_energy(&GuideSample { time: 0.0, guide_positions: x, guide_velocities: x }, x)
+    fn energy(body: &Body, state: &State) -> f64 {
+        body.energies(state, &state.positions)[1]
     }
 
     #[test]
     fn after_yielding_the_elastic_part_is_the_yield_curvature() {
-        let (mut body, mut creases, rest) = body(2.0, 0.0);
+        let (body, creases, rest) = body(2.0, 0.0);
+        let part = body.whole();
         // edge 0.1 m: κ = √3 θ/0.1
         let per_angle = 3.0_f64.sqrt() / 0.1;
-        let x = folded(&rest, 0.2);
-        assert!(
-            !creases.clone().yield_to(&mut body, &folded(&rest, 1.9 / per_angle)),
-            "below yield nothing stays"
-        );
-        let before = energy(&body, &x);
-        assert!(creases.yield_to(&mut body, &x));
-        assert!((creases.deepest() - (0.2 * per_angle - 2.0)).abs() < 1e-9);
+        let mut bent = folded(&rest, 1.9 / per_angle);
+        assert!(!creases.yield_to(&mut bent, &part), "below yield nothing stays");
+        let mut bent = folded(&rest, 0.2);
+        let before = energy(&body, &bent);
+        assert!(creases.yield_to(&mut bent, &part));
+        assert!((creases.deepest(&bent, &part) - (0.2 * per_angle - 2.0)).abs() < 1e-9);
         // energy is quadratic in the elastic angle
         let expected = before * (2.0 / (0.2 * per_angle)).powi(2);
-        assert!((energy(&body, &x) - expected).abs() < 1e-9 * before);
-        assert!(!creases.yield_to(&mut body, &x), "once is enough");
+        assert!((energy(&body, &bent) - expected).abs() < 1e-9 * before);
+        assert!(!creases.yield_to(&mut bent, &part), "once is enough");
         // and the fold now rests at its crease, in the other direction too
-        let back = folded(&rest, -0.3);
-        assert!(creases.yield_to(&mut body, &back));
-        assert!((creases.deepest() - (0.3 * per_angle - 2.0)).abs() < 1e-9);
+        let mut back = folded(&bent, -0.3);
+        assert!(creases.yield_to(&mut back, &part));
+        assert!((creases.deepest(&back, &part) - (0.3 * per_angle - 2.0)).abs() < 1e-9);
     }
 
     #[test]
     fn hardening_depends_on_the_sum_of_excess_not_on_the_number_of_steps() {
-        let stiffness = |angles: &[f64]| {
-            let (mut body, mut creases, rest) = body(2.0, 0.1);
-            angles.iter().for_each(|angle| {
-                creases.yield_to(&mut body, &folded(&rest, *angle));
-            });
-            creases.state().next().unwrap()
+        let creased = |angles: &[f64]| {
+            let (body, creases, mut state) = body(2.0, 0.1);
+            for angle in angles {
+                state = folded(&state, *angle);
+                creases.yield_to(&mut state, &body.whole());
+            }
+            [state.internal[1], state.internal[2]]
         };
-        let (once, twice) = (stiffness(&[0.3]), stiffness(&[0.2, 0.25, 0.3]));
+        let (once, twice) = (creased(&[0.3]), creased(&[0.2, 0.25, 0.3]));
         assert!((once[0] - twice[0]).abs() < 1e-12 && (once[1] - twice[1]).abs() < 1e-12);
         assert!(once[1] > 1.1);
     }
 
     #[test]
-    fn a_checkpoint_brings_creases_back() {
-        let (mut body_a, mut creases, rest) = body(2.0, 0.1);
-        creases.yield_to(&mut body_a, &folded(&rest, 0.4));
-        let (mut body_b, mut other, _) = body(2.0, 0.1);
-        let state: Vec<[f64; 2]> = creases.state().collect();
-        assert!(other.restore(&mut body_b, &state));
-        let x = folded(&rest, 0.1);
-        assert_eq!(energy(&body_a, &x), energy(&body_b, &x));
-        assert!(!other.restore(&mut body_b, &[]));
+    fn creases_are_part_of_the_state_and_of_its_bytes() {
+        let (body, creases, rest) = body(2.0, 0.1);
+        let mut state = folded(&rest, 0.4);
+        creases.yield_to(&mut state, &body.whole());
+        let again = State::from_bytes(&state.to_bytes()).unwrap();
+        assert_eq!(energy(&body, &again), energy(&body, &state));
+        assert_ne!(energy(&body, &State { internal: rest.internal.clone(), ..again }), energy(&body, &state));
         // what creasing makes of a hinge is still an element
-        check_derivatives(&creases.folds[0].now(), &folded(&rest, 0.7));
+        let points: [Vec3; 4] = folded(&rest, 0.7).positions.try_into().unwrap();
+        check_derivatives(&creases.folds[0].made.with_internal(&state.internal), &points);
     }
 }

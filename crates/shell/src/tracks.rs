@@ -10,6 +10,7 @@ mod clusters;
 mod force_limit;
 mod functions;
 mod harmonics;
+mod jump;
 
 mod strength;
 mod tracked;
@@ -20,4 +21,4 @@ pub use force_limit::ForceLimit;
 pub use functions::TestFunctions;
 pub use harmonics::harmonics;
 pub use strength::{ConstraintStrength, linear_between};
-pub use tracked::{GuideSpan, RebuildCloth, Reshaping, Tracked, TrackedSetup};
+pub use tracked::{RebuildCloth, Reshaping, Tracked, TrackedSetup, TrackedShell};

@@ -76,7 +76,7 @@ impl Pair {
         let cloth = ClothBuilder::new(&self.fine_rest, &self.fine_triangles, &material).build().unwrap();
         let force_limit =
             pull.zip(averages.as_ref()).map(|(pull, a)| ForceLimit::new(pull, &a.tracked, &cloth.masses));
-        Tracked::new(TrackedSetup {
+        let setup = TrackedSetup {
             rest: &self.fine_rest,
             cloth,
             friction: material.damping_time(),
@@ -86,11 +86,11 @@ impl Pair {
             correspondence: self.way.clone(),
             known,
             gravity,
-            stepping,
             plasticity: None,
             reshaping: None,
-        })
-        .unwrap()
+            jump: f64::INFINITY,
+        };
+        Tracked::new(setup, RATE, stepping).unwrap()
     }
 
     fn free(&self) -> Vec<bool> {
@@ -110,10 +110,7 @@ fn linear(substeps: usize) -> Settings {
 /// Advances to `frame` along a guide given as a function of the frame.
 fn advance(tracked: &mut Tracked, guide: &dyn Fn(f64) -> Vec<Vec3>, frame: usize) {
     let at = |offset: f64| guide((frame as f64 + offset).max(0.0));
-    let span =
-        tracked.span((frame as f64 - 1.0) / RATE, 1.0 / RATE, [&at(-2.0), &at(-1.0), &at(0.0), &at(1.0)]);
-    tracked.state.time = (frame as f64 - 1.0) / RATE;
-    tracked.advance(&span, 1.0 / RATE, None, &mut []).unwrap();
+    tracked.frame(frame, [&at(-2.0), &at(-1.0), &at(0.0), &at(1.0)], None).unwrap();
 }
 
 /// The top of the box twists and sways.
@@ -141,7 +138,7 @@ fn averages_hold_to_round_off_at_every_frame() {
         }
         let away = pair.way.vectors(&guide(12.0));
         let moved =
-            away.iter().zip(&tracked.state.positions).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);
+            away.iter().zip(&tracked.scene.state.positions).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);
         assert!(moved > 0.01, "and the rest is free: {moved}");
     }
 }
@@ -156,7 +153,7 @@ fn a_moved_scene_gives_the_moved_result() {
         let mut tracked = pair.tracked(Some(pair.averages()), pair.free(), gravity, linear(2));
         tracked.begin(&guide(0.0)).unwrap();
         (1..=10).for_each(|frame| advance(&mut tracked, guide, frame));
-        tracked.state.positions
+        tracked.scene.state.positions
     };
     let here = run(-9.81 * Vec3::Y, &|frame| twisting(&pair.rest, frame));
     let there = run(turn * (-9.81 * Vec3::Y), &|frame| moved(twisting(&pair.rest, frame)));
@@ -187,10 +184,10 @@ fn what_follows_goes_on_when_its_guide_stops_dead() {
     let mut fastest = Vec::new();
     for frame in 1..=14 {
         advance(&mut tracked, &guide, frame);
-        poses.push(tracked.state.positions.clone());
-        fastest.push(tracked.state.velocities.iter().map(|v| v.length()).fold(0.0, f64::max));
+        poses.push(tracked.scene.state.positions.clone());
+        fastest.push(tracked.scene.state.velocities.iter().map(|v| v.length()).fold(0.0, f64::max));
         if frame > 9 {
-            let means = tracked.averages().unwrap().tracked.multiply(&tracked.state.velocities);
+            let means = tracked.shell().averages().unwrap().tracked.multiply(&tracked.scene.state.velocities);
             let mean = means.iter().map(|v| v.length()).fold(0.0, f64::max);
             assert!(mean < 1e-9, "its averages have stopped with the guide: {mean}");
         }
@@ -236,7 +233,7 @@ fn pointwise_constraints_tug_and_averages_do_not() {
         let mut worst = (0.0_f64, 0.0_f64);
         for frame in 1..=8 {
             advance(&mut tracked, &guide, frame);
-            let [at_anchors, elsewhere] = bending(&pair, &tracked.state.positions);
+            let [at_anchors, elsewhere] = bending(&pair, &tracked.scene.state.positions);
             worst = (worst.0.max(at_anchors), worst.1.max(at_anchors / elsewhere));
         }
         worst
@@ -267,11 +264,13 @@ fn a_limited_pull_bends_the_material_and_does_not_stretch_it() {
         let (mut stretch, mut gap, mut slipping) = (0.0_f64, 0.0_f64, 0);
         for frame in 1..=16 {
             advance(&mut tracked, &guide, frame);
-            let strain = Strain::measure(tracked.membranes(), &tracked.state.positions);
+            let strain = Strain::measure(tracked.shell().membranes(), &tracked.scene.state.positions);
             stretch = stretch.max(strain.max_stretch);
             let here = guide(frame as f64);
-            gap = gap.max(tracked.gaps(&here).iter().map(|g| g.1).fold(0.0, f64::max));
-            slipping = slipping.max((0..25).filter(|&row| tracked.slips(row)).count());
+            gap = gap.max(
+                tracked.shell().gaps(&tracked.scene.state, &here).iter().map(|g| g.1).fold(0.0, f64::max),
+            );
+            slipping = slipping.max((0..25).filter(|&row| tracked.shell().slips(row)).count());
             assert!(tracked.residual(&here) < 1e-9, "what does not slip is exact");
         }
         (stretch, gap, slipping)
@@ -301,7 +300,7 @@ fn guides_that_fold_over_or_shrink_to_a_point_are_followed_in_as_many_steps_as_i
             advance(&mut tracked, guide, frame);
             let residual = tracked.residual(&guide(frame as f64));
             assert!(residual < 1e-9, "frame {frame}: {residual}");
-            assert!(tracked.state.positions.iter().all(|p| p.is_finite() && p.length() < 5.0));
+            assert!(tracked.scene.state.positions.iter().all(|p| p.is_finite() && p.length() < 5.0));
         }
     }
 }

@@ -43,6 +43,8 @@ pub(crate) struct Blend {
     keys: Arc<[WeightKey]>,
     frequency_hz: f64,
     slots: Vec<usize>,
+    /// The first of the points that have weights.
+    first: u32,
 }
 
 /// The damping that belongs to [`Blend`].
@@ -60,7 +62,7 @@ impl Blend {
     pub(crate) fn new(masses: &[f64], known: &[bool], keys: Vec<WeightKey>, frequency_hz: f64) -> Self {
         let weighs = |p: &usize| !known[*p] && keys.iter().any(|key| key.weights[*p] > 0.0);
         let points = (0..masses.len()).filter(weighs).map(|p| (p as u32, masses[p])).collect();
-        Self { points, keys: keys.into(), frequency_hz, slots: Vec::new() }
+        Self { points, keys: keys.into(), frequency_hz, slots: Vec::new(), first: 0 }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -73,7 +75,7 @@ impl Blend {
 
     fn stiffness(&self, time: f64) -> impl Iterator<Item = (usize, f64)> + '_ {
         self.points.iter().map(move |&(p, mass)| {
-            let weight = weight_at(&self.keys, p as usize, time).clamp(0.0, LARGEST_WEIGHT);
+            let weight = weight_at(&self.keys, (p - self.first) as usize, time).clamp(0.0, LARGEST_WEIGHT);
             (p as usize, follow_stiffness(mass, weight, self.frequency_hz))
         })
     }
@@ -81,6 +83,11 @@ impl Blend {
     fn bind_slots(&mut self, pattern: &Pattern) {
         let diagonal = |&(p, _): &(u32, f64)| pattern.slot(p, p).expect("every diagonal is in the pattern");
         self.slots = self.points.iter().map(diagonal).collect();
+    }
+
+    fn shift_points(&mut self, first: u32) {
+        self.points = self.points.iter().map(|&(p, mass)| (p + first, mass)).collect();
+        self.first += first;
     }
 
     fn visit(&self, visit: &mut dyn FnMut(&[u32])) {
@@ -98,6 +105,10 @@ impl BlendDamping {
 impl Energy for Blend {
     fn stencils(&self, visit: &mut dyn FnMut(&[u32])) {
         self.visit(visit);
+    }
+
+    fn shift(&mut self, first: u32) {
+        self.shift_points(first);
     }
 
     fn bind(&mut self, pattern: &Pattern) {
@@ -125,6 +136,10 @@ impl Energy for Blend {
 impl Force for BlendDamping {
     fn stencils(&self, visit: &mut dyn FnMut(&[u32])) {
         self.blend.visit(visit);
+    }
+
+    fn shift(&mut self, first: u32) {
+        self.blend.shift_points(first);
     }
 
     fn bind(&mut self, pattern: &Pattern) {

@@ -3,8 +3,6 @@
 mod energy;
 mod rigid;
 
-use std::sync::{Arc, RwLock};
-
 use dynamics::{Body, Elements, State, StaticGuide, Stepper};
 use geometry::{Bounds, Embedding, TetMesh, Vec3};
 
@@ -21,7 +19,6 @@ pub(crate) use rigid::{Pieces, relative_rotation};
 pub struct Fit {
     body: Body,
     stepper: Stepper,
-    target: Arc<RwLock<FitTarget>>,
     areas: Vec<f64>,
     /// Metres.
     tolerance: f64,
@@ -81,12 +78,11 @@ impl Fit {
         if !areas.iter().any(|&area| area > 0.0) {
             return Err(Error::NothingAnimated);
         }
-        let target = Arc::new(RwLock::new(FitTarget::default()));
         let material = Material { young: Self::YOUNG, poisson: 0.45, density: 1000.0, damping: 0.0 };
         let solid = Solid::new(mesh, Law::Stvk, &material)?;
         let body = Body::builder(solid.masses)
             .energy(Elements::new(solid.tets))
-            .energy(FitEnergy::new(embedding, areas, target.clone()))
+            .energy(FitEnergy::new(embedding, areas))
             .build()?;
         let settings = dynamics::Settings { newton_iterations: 40, ..dynamics::Settings::default() };
         let stepper = Stepper::new(&body, mesh.points(), settings)?;
@@ -94,15 +90,7 @@ impl Fit {
         let length = |[a, b]: &[u32; 2]| mesh.points()[*a as usize].distance(mesh.points()[*b as usize]);
         let edge = edges.iter().map(length).sum::<f64>() / edges.len().max(1) as f64;
         let size = Bounds::of(mesh.points().iter().copied()).diagonal();
-        let fit = Self {
-            body,
-            stepper,
-            target,
-            areas: areas.to_vec(),
-            tolerance,
-            size,
-            automatic: gamma.is_none(),
-        };
+        let fit = Self { body, stepper, areas: areas.to_vec(), tolerance, size, automatic: gamma.is_none() };
         // tets and springs equally stiff at the scale of a tet; soft enough for every animation to begin with
         Ok((fit, Gamma::new(gamma.unwrap_or(edge / Self::YOUNG))))
     }
@@ -152,14 +140,9 @@ impl Fit {
         x: &mut Vec<Vec3>,
         embedding: &Embedding,
     ) -> Result<Fitted, Error> {
-        {
-            let mut target = self.target.write().unwrap_or_else(std::sync::PoisonError::into_inner);
-            target.positions.clear();
-            // a vertex without animation may be anywhere, NaN included; nothing reads it
-            target.positions.extend_from_slice(surface);
-            target.stiffness = 1.0 / gamma;
-        }
-        let mut state = State::at_rest(std::mem::take(x));
+        // a vertex without animation may be anywhere, NaN included; nothing reads it
+        let internal = FitTarget::internal(surface, 1.0 / gamma);
+        let mut state = State { internal, ..State::at_rest(std::mem::take(x)) };
         let guide = StaticGuide::new(state.positions.clone());
         // one percent, as in the paper, of what is asked of the fit
         let tolerance = (0.05 * self.tolerance).max(1e-9 * self.size);

@@ -35,7 +35,8 @@ mod unweld;
 pub use blend::{KinematicBlend, Spread, WeightKey, from_surface, spread};
 pub use body::Solid;
 pub use enrich::{
-    AverageRows, EmbeddedSurface, Enrich, EnrichSettings, Enriched, Pose, complementary_rows, surface_rows,
+    AverageRows, EmbeddedSurface, Enrich, EnrichSettings, Enriched, FleshActor, Pose, complementary_rows,
+    surface_rows,
 };
 pub use error::Error;
 pub use fit::{Fit, Fitted, Gamma, rigid_motion};

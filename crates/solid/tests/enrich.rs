@@ -137,13 +137,13 @@ fn rigid_motion_produces_no_strain() {
     let settings = EnrichSettings { simulate: false, ..EnrichSettings::default() };
     let mut enrich = bar.enrich(held_end, None, settings);
     bar.run(&mut enrich, 5, turned);
-    assert!(enrich.solid().strain(&enrich.pose().state.positions).0 < 1e-4);
+    assert!(enrich.flesh().solid().strain(&enrich.state().positions).0 < 1e-4);
 
     let flying =
         |i: usize| -> Vec<Vec3> { rest.iter().map(|p| *p + Vec3::new(0.2, 0.1, 0.0) * i as f64).collect() };
     let mut enrich = bar.enrich(held_end, None, EnrichSettings::default());
     let out = bar.run(&mut enrich, 8, flying);
-    assert!(enrich.solid().strain(&enrich.pose().state.positions).0 < 1e-4);
+    assert!(enrich.flesh().solid().strain(&enrich.state().positions).0 < 1e-4);
     assert!(distance(&out, &flying(7)) < 1e-5);
 }
 
@@ -212,10 +212,10 @@ fn a_checkpoint_goes_on_to_the_bit() {
     let mut whole = bar.enrich(held_end, None, EnrichSettings::default());
     whole.begin(&bar.frame(0), Some(&bar.frame(1))).unwrap();
     whole.frame(1, &bar.frame(1), Some(&bar.frame(2))).unwrap();
-    let bytes = whole.pose().to_bytes();
+    let bytes = whole.to_bytes();
     let expected = whole.frame(2, &bar.frame(2), Some(&bar.frame(3))).unwrap();
     let mut resumed = bar.enrich(held_end, None, EnrichSettings::default());
-    assert!(resumed.restore(Pose::from_bytes(&bytes).unwrap()));
+    assert!(resumed.restore(&bytes));
     let got = resumed.frame(2, &bar.frame(2), Some(&bar.frame(3))).unwrap();
     assert_eq!(got.positions, expected.positions);
 }
@@ -256,7 +256,7 @@ fn physics_does_not_undo_the_rig() {
     let gravity = Vec3::new(0.0, -9.81, 0.0);
     let mut enrich = bar.enrich(|_| 0.0, Some(rows), EnrichSettings { gravity, ..EnrichSettings::default() });
     let out = bar.run(&mut enrich, 8, |i| bar.frame(i));
-    let Pose { state, fits, .. } = enrich.pose();
+    let (state, Pose { fits, .. }) = (enrich.state(), enrich.flesh().pose());
     let moved: Vec<Vec3> = state.positions.iter().zip(&fits[1]).map(|(x, fit)| *x - *fit).collect();
     for value in check.multiply(&moved) {
         assert!(value.length() < 1e-8, "{value}");

@@ -148,9 +148,10 @@ impl Stepper {
         let (base, drift) = (state.positions.clone(), state.velocities.clone());
         let mut x: Vec<Vec3> = base.iter().zip(&drift).map(|(x, v)| *x + implicit_dt * *v).collect();
         let newton = self.newton();
-        let history = StageHistory { implicit_dt, positions: [(1.0, &base), (0.0, &base)] };
+        let positions: [(f64, &[Vec3]); 2] = [(1.0, &base), (0.0, &base)];
+        let history = StageHistory { implicit_dt, positions, internal: &state.internal };
         let sample = Self::sample_guide(&mut self.guide_positions, &mut self.guide_velocities, guide, time);
-        guide.rows(time, &mut self.rows);
+        guide.compliance(time, self.rows.compliance_mut());
         guide.averages(time, &mut self.averages);
         let (rows, averages) = (&self.rows, &self.averages);
         let stage = Stage {

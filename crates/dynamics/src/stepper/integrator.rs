@@ -43,14 +43,18 @@ impl Stepper {
         linear: bool,
     ) -> Result<Attempt, Error> {
         let base = state.positions.clone();
-        let drift = state.velocities.clone();
+        let (drift, internal) = (state.velocities.clone(), state.internal.clone());
         let mut x: Vec<Vec3> = base.iter().zip(&drift).map(|(x, v)| *x + delta * h * *v).collect();
         let problem = StageProblem {
             time: state.time + h,
             base: &base,
             drift: &drift,
             implicit_dt: h,
-            history: StageHistory { implicit_dt: h, positions: [(1.0, &base), (0.0, &base)] },
+            history: StageHistory {
+                implicit_dt: h,
+                positions: [(1.0, &base), (0.0, &base)],
+                internal: &internal,
+            },
             start: &base,
             other_guess: None,
             newton: NewtonSettings { linear, ..self.newton() },
@@ -78,7 +82,7 @@ impl Stepper {
         if state.accelerations.is_empty() {
             state.accelerations = self.acceleration(body, state, guide);
         }
-        let State { positions: x0, velocities: v0, accelerations: a0, .. } = state.clone();
+        let State { positions: x0, velocities: v0, accelerations: a0, internal, .. } = state.clone();
         let newton = self.newton();
 
         let base: Vec<Vec3> = x0.iter().zip(&v0).map(|(x, v)| *x + s * *v).collect();
@@ -96,7 +100,11 @@ impl Stepper {
             base: &base,
             drift: &drift,
             implicit_dt: s,
-            history: StageHistory { implicit_dt: GAMMA * h, positions: [(1.0, &x0), (0.0, &x0)] },
+            history: StageHistory {
+                implicit_dt: GAMMA * h,
+                positions: [(1.0, &x0), (0.0, &x0)],
+                internal: &internal,
+            },
             start: &x0,
             other_guess: Some(&plain),
             newton,
@@ -120,7 +128,11 @@ impl Stepper {
             base: &base,
             drift: &drift,
             implicit_dt: s,
-            history: StageHistory { implicit_dt: s, positions: [(-beta, &x0), (alpha, &x1)] },
+            history: StageHistory {
+                implicit_dt: s,
+                positions: [(-beta, &x0), (alpha, &x1)],
+                internal: &internal,
+            },
             start: &x1,
             other_guess: Some(&plain),
             newton,
@@ -160,7 +172,11 @@ impl Stepper {
         // no stage, no strain rate: friction starts with the first step
         let staged = StagedBody::new(
             body,
-            &StageHistory { implicit_dt: f64::INFINITY, positions: [(1.0, x), (0.0, x)] },
+            &StageHistory {
+                implicit_dt: f64::INFINITY,
+                positions: [(1.0, x), (0.0, x)],
+                internal: &state.internal,
+            },
         );
         let mut force = vec![Vec3::ZERO; body.point_count()];
         staged.force(&sample, x, v, &mut force);

@@ -18,14 +18,24 @@ pub struct Relaxed {
 impl<'a> StageProblem<'a> {
     /// Implicit steps from `base` without memory of velocity.
     fn at_rest(
-        time: f64,
+        state: &'a State,
         base: &'a [Vec3],
         zeros: &'a [Vec3],
         implicit_dt: f64,
         newton: NewtonSettings,
     ) -> Self {
-        let history = StageHistory { implicit_dt, positions: [(1.0, base), (0.0, base)] };
-        Self { time, base, drift: zeros, implicit_dt, history, start: base, other_guess: None, newton }
+        let internal = &state.internal;
+        let history = StageHistory { implicit_dt, positions: [(1.0, base), (0.0, base)], internal };
+        Self {
+            time: state.time,
+            base,
+            drift: zeros,
+            implicit_dt,
+            history,
+            start: base,
+            other_guess: None,
+            newton,
+        }
     }
 }
 
@@ -42,7 +52,7 @@ impl Stepper {
         for _ in 0..60 {
             let base = state.positions.clone();
             let mut x = base.clone();
-            let problem = StageProblem::at_rest(state.time, &base, &zeros, implicit_dt, newton);
+            let problem = StageProblem::at_rest(state, &base, &zeros, implicit_dt, newton);
             let solved = self.solve(body, guide, &problem, &mut x)?;
             let moved = root_mean_square(x.iter().zip(&base).map(|(x, b)| *x - *b));
             if !solved.converged && !solved.residual.is_finite() {
@@ -86,7 +96,7 @@ impl Stepper {
         // so long that inertia only holds what nothing else does
         let implicit_dt = 1e4;
         let mut x = base.clone();
-        let problem = StageProblem::at_rest(state.time, &base, &zeros, implicit_dt, newton);
+        let problem = StageProblem::at_rest(state, &base, &zeros, implicit_dt, newton);
         let solved = self.solve(body, guide, &problem, &mut x)?;
         if let Some(point) = x.iter().position(|x| !x.is_finite()) {
             return Err(Error::NotFinite { time: state.time, point });

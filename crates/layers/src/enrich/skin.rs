@@ -5,17 +5,13 @@
 use contact::Attachment;
 use geometry::{Filled, Vec3};
 
-use shot::{LayerError, Target};
+use shot::Target;
 
-use crate::shared::{Collider, Contact};
+use crate::shared::Contact;
+use crate::shared::contact::Skin;
 
-/// Contact for a surface in its tets, of which the `known` points follow the animation.
-pub(super) fn collider(
-    contact: &Contact,
-    input: &Target,
-    filled: &Filled,
-    known: &[bool],
-) -> Result<Collider, LayerError> {
+/// The skin of a surface in its tets, of which the `known` points follow the animation.
+pub(super) fn of(contact: Contact, input: &Target, filled: &Filled, known: &[bool]) -> Skin {
     let mesh = input.mesh();
     let (rest, triangles) = (mesh.rest(), mesh.point_triangles());
     let embedding = &filled.embedding;
@@ -43,11 +39,11 @@ pub(super) fn collider(
         let known = members.iter().map(|&v| held(v)).collect();
         contact.surface(&mesh.name, points, faces, known)
     });
-    let surfaces = surfaces.collect();
+    let pieces = surfaces.collect();
     let carried = members.iter().flatten().map(|&v| {
         let (corners, shares) = (embedding.corners()[v], embedding.weights()[v]);
         corners.into_iter().zip(shares)
     });
     let attachment = Attachment::embedded(carried);
-    contact.collider_of_pieces(input, surfaces, attachment, triangles)
+    Skin { pieces, attachment, triangles, contact }
 }

@@ -1,13 +1,13 @@
 //! `[layer.contact]`: what a simulated surface may not pass through. Shared by every layer that simulates one.
 //!
-//! A layer keeps `contact: Option<Contact>` among its settings, asks [`Contact::collider`] for a [`Collider`] when it prepares,
-//! and hands [`Collider::collision`] to the stepper in every frame.
+//! A layer keeps `contact: Option<Contact>` among its settings and makes a [`Skin`] with it; the driver makes one [`Collider`] of the
+//! skins of all that is simulated together, and hands [`Collider::collision`] to the scene in every frame.
 
 use std::path::PathBuf;
 
 use clip::{Clip, ReadOptions};
 use contact::{Attachment, AuditedSurface, BarrierContact, CollisionSurface, Shape, Sides, audit};
-use dynamics::Span;
+use dynamics::{Scene, Span};
 use geometry::Vec3;
 use glam::DQuat;
 use schemars::JsonSchema;
@@ -168,6 +168,19 @@ impl Contact {
         self.obstacles.iter().filter_map(|obstacle| obstacle.file.clone()).collect()
     }
 
+    /// The skin of a mesh whose points are the body's own; `known` ones follow the animation.
+    pub(crate) fn skin(
+        &self,
+        name: &str,
+        rest: Vec<Vec3>,
+        triangles: Vec<[u32; 3]>,
+        known: Vec<bool>,
+    ) -> Skin {
+        let attachment = Attachment::identity(rest.len());
+        let pieces = vec![self.surface(name, rest, triangles.clone(), known)];
+        Skin { contact: self.clone(), pieces, attachment, triangles }
+    }
+
     /// The surface of a mesh as it is simulated: `known` points follow the animation.
     pub fn surface(
         &self,
@@ -183,48 +196,6 @@ impl Contact {
             self_contact: self.with_itself,
             ..CollisionSurface::free(name, rest, triangles)
         }
-    }
-
-    /// Everything for contact of a simulated surface, whose points hang on the body as the attachment says.
-    pub fn collider(
-        &self,
-        input: &Target,
-        surface: CollisionSurface,
-        attachment: Attachment,
-    ) -> Result<Collider, LayerError> {
-        let triangles = surface.triangles.clone();
-        self.collider_of_pieces(input, vec![surface], attachment, triangles)
-    }
-
-    /// The same for a surface in pieces that may touch each other; `triangles` are those of the surface as a whole.
-    pub fn collider_of_pieces(
-        &self,
-        input: &Target,
-        pieces: Vec<CollisionSurface>,
-        attachment: Attachment,
-        triangles: Vec<[u32; 3]>,
-    ) -> Result<Collider, LayerError> {
-        let mut sources = Vec::new();
-        let mut obstacles = Vec::new();
-        for (k, obstacle) in self.obstacles.iter().enumerate() {
-            for (source, surface) in obstacle.open(k, input, self)? {
-                sources.push(source);
-                obstacles.push(surface);
-            }
-        }
-        let mut collider = Collider {
-            names: pieces.iter().chain(&obstacles).map(|surface| surface.name.clone()).collect(),
-            pieces: pieces.len(),
-            triangles: obstacles.iter().map(|surface| surface.triangles.clone()).collect(),
-            surface: triangles,
-            collision: BarrierContact::new(pieces, attachment, obstacles).map_err(LayerError::new)?,
-            sources,
-            rate: input.clip.frame_rate_hz,
-        };
-        let places = collider.places(0.0)?;
-        collider.collision.place_obstacles(&places).map_err(LayerError::new)?;
-        collider.hold(0, 0.0, 1.0)?;
-        Ok(collider)
     }
 }
 
@@ -319,7 +290,19 @@ impl ObstacleMotion {
     }
 }
 
-/// A surface among its obstacles, frame by frame.
+/// The surface of a simulated mesh as others meet it.
+pub(crate) struct Skin {
+    /// Thickness, friction, obstacles.
+    pub(crate) contact: Contact,
+    /// What may touch: the surface, or the pieces it falls into.
+    pub(crate) pieces: Vec<CollisionSurface>,
+    /// How their points, one piece after the other, hang on the body's.
+    pub(crate) attachment: Attachment,
+    /// Corners of the surface as it is delivered.
+    pub(crate) triangles: Vec<[u32; 3]>,
+}
+
+/// Surfaces among each other and among obstacles, frame by frame.
 pub struct Collider {
     /// To be handed to [`dynamics::Stepper::advance_with_contact`].
     pub collision: BarrierContact,
@@ -327,12 +310,58 @@ pub struct Collider {
     /// Of the pieces, then of the obstacles.
     names: Vec<String>,
     pieces: usize,
-    surface: Vec<[u32; 3]>,
+    /// Names and corners of the surfaces as they are delivered.
+    surfaces: Vec<(String, Vec<[u32; 3]>)>,
     triangles: Vec<Vec<[u32; 3]>>,
     rate: f64,
 }
 
 impl Collider {
+    /// Contact of the members of a scene, each with its skin and its input, and with the obstacles that any of them names.
+    pub(crate) fn new(skins: Vec<(Skin, Target)>, scene: &Scene) -> Result<Self, LayerError> {
+        let rate = skins.first().map_or(24.0, |(_, input)| input.clip.frame_rate_hz);
+        let simulated: Vec<usize> = skins.iter().map(|(_, input)| input.mesh).collect();
+        let (mut sources, mut obstacles, mut seen) = (Vec::new(), Vec::new(), Vec::<Obstacle>::new());
+        let (mut pieces, mut surfaces, mut attached) = (Vec::new(), Vec::new(), Vec::new());
+        for (number, (skin, input)) in skins.into_iter().enumerate() {
+            for (k, obstacle) in skin.contact.obstacles.iter().enumerate() {
+                // members meet each other anyway, and an obstacle is met by all
+                let is_member = obstacle
+                    .mesh
+                    .as_ref()
+                    .and_then(|name| input.clip.mesh_index(name))
+                    .is_some_and(|mesh| simulated.contains(&mesh));
+                if is_member || seen.contains(obstacle) {
+                    continue;
+                }
+                seen.push(obstacle.clone());
+                for (source, surface) in obstacle.open(k, &input, &skin.contact)? {
+                    sources.push(source);
+                    obstacles.push(surface);
+                }
+            }
+            surfaces.push((input.mesh().name.clone(), skin.triangles));
+            pieces.extend(skin.pieces);
+            let first = scene.part(number).points.start as u32;
+            let of = |p: usize| skin.attachment.parts(p).iter().map(|&(q, w)| (q + first, w)).collect();
+            attached.extend((0..skin.attachment.len()).map(of).collect::<Vec<Vec<(u32, f64)>>>());
+        }
+        let mut collider = Self {
+            names: pieces.iter().chain(&obstacles).map(|surface| surface.name.clone()).collect(),
+            pieces: pieces.len(),
+            triangles: obstacles.iter().map(|surface| surface.triangles.clone()).collect(),
+            surfaces,
+            collision: BarrierContact::new(pieces, Attachment::embedded(attached), obstacles)
+                .map_err(LayerError::new)?,
+            sources,
+            rate,
+        };
+        let places = collider.places(0.0)?;
+        collider.collision.place_obstacles(&places).map_err(LayerError::new)?;
+        collider.hold(0, 0.0, 1.0)?;
+        Ok(collider)
+    }
+
     /// Obstacles go from frame `index − 1` to frame `index`.
     pub fn go_to(&mut self, index: usize) -> Result<(), LayerError> {
         let from = index as f64 - 1.0;
@@ -365,12 +394,12 @@ impl Collider {
         Ok(all)
     }
 
-    /// Adds what went on to a frame's result, and judges the frame as it is stored: `points` of the surface, obstacles where
-    /// the animation has them.
-    pub fn report(
+    /// Adds what went on to a frame's result, and judges the frame as it is stored: points of every surface and which of them follow
+    /// exactly; obstacles are where the animation has them.
+    pub(crate) fn report(
         &self,
         index: usize,
-        points: &[[f32; 3]],
+        delivered: &[(&[[f32; 3]], &[bool])],
         result: &mut FrameResult,
     ) -> Result<(), LayerError> {
         let report = self.collision.report();
@@ -379,20 +408,38 @@ impl Collider {
             obstacles
                 .push(source.at(index as f64, self.rate)?.iter().map(|p| p.as_vec3().to_array()).collect());
         }
-        let mut audited = vec![AuditedSurface {
-            name: &self.names[0],
-            points,
-            triangles: &self.surface,
-            is_obstacle: false,
-        }];
+        let mut audited = Vec::new();
+        for ((name, triangles), (points, _)) in self.surfaces.iter().zip(delivered) {
+            audited.push(AuditedSurface { name, points, triangles, is_obstacle: false });
+        }
         for (k, points) in obstacles.iter().enumerate() {
             let (name, triangles) = (&self.names[self.pieces + k], &self.triangles[k]);
             audited.push(AuditedSurface { name, points, triangles, is_obstacle: true });
         }
         let crossings = audit(&audited).map_err(LayerError::new)?;
+        // what the artist put there himself is no fault of the simulation
+        let is_exact = |(surface, triangle): (u32, u32)| {
+            let Some((_, exact)) = delivered.get(surface as usize) else { return true };
+            let corners = self.surfaces[surface as usize].1[triangle as usize];
+            corners.iter().all(|&p| exact.get(p as usize) == Some(&true))
+        };
+        let (followed, crossings): (Vec<_>, Vec<_>) =
+            crossings.into_iter().partition(|c| is_exact(c.first) && is_exact(c.second));
+        let simulated = |surface: u32| (surface as usize) < delivered.len();
         let with_itself = crossings.iter().filter(|c| c.first.0 == c.second.0).count();
+        let each_other = crossings
+            .iter()
+            .filter(|c| c.first.0 != c.second.0 && simulated(c.first.0) && simulated(c.second.0))
+            .count();
+        let with_obstacles = crossings.len() - with_itself - each_other;
         result.figures.add("intersections/itself", "", with_itself as f64);
-        result.figures.add("intersections/obstacles", "", (crossings.len() - with_itself) as f64);
+        result.figures.add("intersections/obstacles", "", with_obstacles as f64);
+        if delivered.len() > 1 {
+            result.figures.add("intersections/each other", "", each_other as f64);
+        }
+        if !followed.is_empty() {
+            result.figures.add("intersections/followed exactly", "", followed.len() as f64);
+        }
         result.figures.add("contact/pairs", "", report.contacts as f64);
         if let Some(crossing) = crossings.first() {
             let [a, b] = [crossing.first, crossing.second];

@@ -38,6 +38,9 @@ pub(crate) fn explain(error: dynamics::Error) -> LayerError {
         dynamics::Error::Diverged { .. } => {
             "the animation may jump, or the cloth be pulled apart: look at the input there, raise `substeps`, or lower the stretch stiffness"
         }
+        dynamics::Error::Explained { sentence, remedy } => {
+            return LayerError::new(sentence.clone()).with_help(remedy.clone());
+        }
         dynamics::Error::NotFinite { .. } => "raise `substeps`, or look for a jump in the input",
         _ => return LayerError::new(error),
     };

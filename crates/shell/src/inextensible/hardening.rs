@@ -94,6 +94,8 @@ pub struct Hardening {
     least: f64,
     stiffness: Shared,
     refused: usize,
+    /// The body's points begin here.
+    first: usize,
 }
 
 /// The energy of threads that harden.
@@ -109,7 +111,7 @@ impl Hardening {
         // the engine keeps elements in the order of their first points; with threads in that order numbers agree
         let threads = threads.by_first_point();
         let stiffness = Arc::new(RwLock::new(vec![0.0; threads.len()]));
-        Self { threads, tolerance, least, stiffness, refused: 0 }
+        Self { threads, tolerance, least, stiffness, refused: 0, first: 0 }
     }
 
     /// What goes into the body.
@@ -118,6 +120,11 @@ impl Hardening {
             |(ends, length): (&[u32; 2], &f64)| (*ends, Thread { stiffness: 0.0, rest_length: *length });
         let elements = self.threads.edges().iter().zip(self.threads.lengths()).map(element);
         HardeningEnergy { elements: Elements::new(elements), stiffness: self.stiffness.clone() }
+    }
+
+    /// The threads' points are those of a body from `first` on.
+    pub(crate) fn start_at(&mut self, first: usize) {
+        self.first = first;
     }
 
     /// The stiffness of every thread: with the state of the body all that a checkpoint needs.
@@ -142,11 +149,12 @@ impl Hardening {
 
 impl Filter for Hardening {
     fn apply(&mut self, body: &Body, _: &GuideSample, _: &State, after: &mut State, seconds: f64) -> bool {
-        let x = &after.positions;
+        let x = &after.positions[self.first..];
+        let known = &body.known()[self.first..];
         let mut stiffness = self.stiffness.write().unwrap_or_else(PoisonError::into_inner);
         let strain = |piece: usize| {
             let line = self.threads.line(piece, x).length();
-            let held = self.threads.edges()[piece].iter().all(|&p| body.known()[p as usize]);
+            let held = self.threads.edges()[piece].iter().all(|&p| known[p as usize]);
             if held { 0.0 } else { (line / self.threads.lengths()[piece] - 1.0).abs() / self.tolerance }
         };
         let strains: Vec<f64> = (0..self.threads.len()).map(strain).collect();
@@ -180,6 +188,10 @@ impl HardeningEnergy {
 impl Energy for HardeningEnergy {
     fn stencils(&self, visit: &mut dyn FnMut(&[u32])) {
         Energy::stencils(&self.elements, visit);
+    }
+
+    fn shift(&mut self, first: u32) {
+        Energy::shift(&mut self.elements, first);
     }
 
     fn bind(&mut self, pattern: &Pattern) {

@@ -70,6 +70,13 @@ impl Threads {
         }
     }
 
+    /// The same threads over a body of `count` points in which their points begin at `first`.
+    #[must_use]
+    pub fn within(&self, first: usize, count: usize) -> Self {
+        let edges = self.edges.iter().map(|ends| ends.map(|p| p + first as u32)).collect();
+        Self { edges, lengths: self.lengths.clone(), point_count: count }
+    }
+
     /// How many pieces.
     pub fn len(&self) -> usize {
         self.edges.len()

@@ -1,14 +1,18 @@
-//! A shell that follows: body, constraints and state, stepped from guide frame to guide frame.
+//! A shell that follows: its constraints, creases and rest shapes over time, as an actor.
+
+use std::sync::Arc;
 
 use dynamics::{
-    Body, ContactModel, Effort, Elements, Error, Filter, Forces, Guide, GuideSample, Settings, Span, State,
-    StaticGuide, Stepper, Substeps,
+    Actor, ActorReport, Body, BodyBuilder, ContactModel, DeliveredSurface, Effort, Elements, Error, Forces,
+    Guide, InternalHandle, InternalVariables, Motion, Part, Scene, Settings, Span, State, StaticGuide,
+    Stepper, Window,
 };
-use geometry::{Bounds, Prolongation, Vec3};
+use geometry::{Bounds, Mat3, Prolongation, Vec3};
 use linear::ConstraintRows;
 
+use super::jump::{middle, rotation};
 use super::{Averages, ConstraintStrength, ForceLimit, linear_between};
-use crate::{Cloth, Creases, Membrane, Plasticity};
+use crate::{Cloth, Creases, Membrane, Plasticity, Strain};
 
 /// What a tracked shell is made of.
 pub struct TrackedSetup<'a> {
@@ -30,12 +34,12 @@ pub struct TrackedSetup<'a> {
     pub known: Vec<bool>,
     /// In m/s².
     pub gravity: Vec3,
-    /// How steps are taken.
-    pub stepping: Settings,
     /// Folds that stay, if they do.
     pub plasticity: Option<Plasticity>,
     /// Rest shapes that change over time, if they do.
     pub reshaping: Option<Reshaping>,
+    /// A guide whose middle moves farther than this within a frame, in metres, has jumped: the shell is carried along.
+    pub jump: f64,
 }
 
 /// Rest shapes over time, blended with weights.
@@ -53,203 +57,106 @@ pub struct Reshaping {
 pub type RebuildCloth = Box<dyn Fn(&[Vec3]) -> Option<Cloth> + Send + Sync>;
 
 /// A shell that tracks a guide.
-pub struct Tracked {
-    /// Where it is.
-    pub state: State,
-    body: Body,
-    stepper: Stepper,
+pub struct TrackedShell {
+    part: Part,
     averages: Option<Averages>,
-    strength: ConstraintStrength,
+    strength: Arc<ConstraintStrength>,
     force_limit: Option<ForceLimit>,
     correspondence: Prolongation,
+    known: Vec<bool>,
     membranes: Vec<([u32; 3], Membrane)>,
-    size: f64,
-    rest: Vec<Vec3>,
+    membrane_handle: InternalHandle<Elements<Membrane, 3>>,
     creases: Creases,
     is_plastic: bool,
-    /// How often per advance elements change; `None` goes by the clock.
-    ticks: Option<usize>,
     reshaping: Option<Reshaping>,
-    /// The weights of the rest shape that the body has now; empty before anything is known.
+    /// The weights of the rest shape that the state has now; empty before anything is known.
     shaped: Vec<f64>,
+    size: f64,
+    rest: Vec<Vec3>,
+    jump: f64,
+    /// The first frame, and the way to the present one.
+    first: Option<StillGuide>,
+    span: GuideSpan,
+    /// What is to be told of the frame begun.
+    warnings: Vec<String>,
+    /// How many constraints slipped in the frame before.
+    slipping: usize,
 }
 
-/// Where [`Tracked`] keeps its energies in the body.
-const MEMBRANES: usize = 0;
-const HINGES: usize = 1;
-/// How often folds are looked at and rest shapes renewed, per second: often enough that no frame rate shows.
-const TICKS_HZ: f64 = 96.0;
-/// How often a step is taken again at most to keep forces below their limits.
-const TRIES: usize = 10;
-
-impl Tracked {
-    /// Builds the body and does all symbolic work. The state is the rest shape until [`Tracked::begin`].
-    pub fn new(setup: TrackedSetup<'_>) -> Result<Self, Error> {
-        let TrackedSetup {
-            rest, cloth, friction, averages, strength, correspondence, known, gravity, ..
-        } = setup;
-        let TrackedSetup { mut stepping, plasticity, reshaping, force_limit, .. } = setup;
-        // what changes between steps changes at every one of a fixed number
-        let mut ticks = None;
-        if let (Substeps::Fixed(count), true) =
-            (stepping.substeps, plasticity.is_some() || reshaping.is_some() || force_limit.is_some())
-        {
-            ticks = Some(count.max(1));
-            stepping.substeps = Substeps::Fixed(1);
+impl TrackedShell {
+    /// The shell, and the body it brings along.
+    pub fn new(setup: TrackedSetup<'_>) -> (Self, BodyBuilder) {
+        let TrackedSetup { rest, cloth, friction, averages, strength, .. } = setup;
+        let TrackedSetup { correspondence, known, gravity, plasticity, reshaping, force_limit, jump, .. } =
+            setup;
+        let (is_plastic, is_reshaped) = (plasticity.is_some(), reshaping.is_some());
+        let mut membranes = Elements::new(cloth.membranes.iter().copied()).damped(friction);
+        let mut hinges = Elements::new(cloth.hinges).damped(friction);
+        if is_reshaped {
+            membranes = membranes.evolving();
         }
-        let count = rest.len();
-        let creases = Creases::new(&cloth, rest, plasticity, HINGES);
+        if is_reshaped || is_plastic {
+            hinges = hinges.evolving();
+        }
         let rows = averages
             .as_ref()
-            .map_or_else(|| ConstraintRows::none(count), |averages| averages.tracked.clone());
-        let body = Body::builder(cloth.masses)
-            .energy(Elements::new(cloth.membranes.iter().copied()).damped(friction))
-            .energy(Elements::new(cloth.hinges).damped(friction))
+            .map_or_else(|| ConstraintRows::none(rest.len()), |averages| averages.tracked.clone());
+        let (body, membrane_handle) = Body::builder(cloth.masses).evolving_energy(membranes);
+        let (body, hinge_handle) = body.evolving_energy(hinges.clone());
+        let body = body
             .energy(Elements::new(cloth.plates).damped(friction))
             .force(Forces(Elements::new(cloth.air)))
-            .known(known)
+            .known(known.clone())
             .averages(rows)
-            .gravity(gravity)
-            .build()?;
-        let stepper = Stepper::new(&body, rest, stepping)?;
-        Ok(Self {
-            state: State::at_rest(rest.to_vec()),
-            body,
-            stepper,
+            .gravity(gravity);
+        let shell = Self {
+            part: body.part(),
             averages,
-            strength,
+            strength: Arc::new(strength),
             force_limit,
             correspondence,
+            known,
             membranes: cloth.membranes,
-            size: Bounds::of(rest.iter().copied()).diagonal(),
-            rest: rest.to_vec(),
-            creases,
-            is_plastic: plasticity.is_some(),
-            ticks,
+            membrane_handle,
+            creases: Creases::new(&hinges, rest, plasticity, hinge_handle),
+            is_plastic,
             reshaping,
             shaped: Vec::new(),
-        })
-    }
-
-    /// Puts the shell at rest where the guide is: prolonged, then moved as little as possible (in the sense of kinetic
-    /// energy) to where all constraints hold.
-    pub fn begin(&mut self, guide: &[Vec3]) -> Result<(), Error> {
-        let start = self.correspondence.vectors(guide);
-        self.state = State::at_rest(start.clone());
-        self.renew();
-        let Some(averages) = &self.averages else { return Ok(()) };
-        let still =
-            Halt { points: StaticGuide::new(start.clone()), averages: averages.guide.multiply(guide) };
-        let masses: Vec<f64> = self.body.masses().to_vec();
-        let bare = Body::builder(masses)
-            .known(self.body.known().to_vec())
-            .averages(averages.tracked.clone())
-            .build()?;
-        Stepper::new(&bare, &start, Settings::default())?.settle(&bare, &mut self.state, &still)?;
-        Ok(())
-    }
-
-    /// Advances by `seconds` with the guide held still at the pose `guide`; time does not count.
-    pub fn settle(
-        &mut self,
-        guide: &[Vec3],
-        seconds: f64,
-        contact: Option<&mut dyn ContactModel>,
-        filters: &mut [&mut dyn Filter],
-    ) -> Result<Effort, Error> {
-        let points = StaticGuide::new(self.correspondence.vectors(guide));
-        let averages = self.averages.as_ref().map(|a| a.guide.multiply(guide)).unwrap_or_default();
-        let time = self.state.time;
-        let halt = Halt { points, averages };
-        let (body, state) = (&self.body, &mut self.state);
-        let effort = self.stepper.advance_with_contact(body, state, &halt, contact, seconds, filters)?;
-        self.state.time = time;
-        Ok(effort)
-    }
-
-    /// Advances over a part of a guide's span.
-    pub fn advance(
-        &mut self,
-        span: &GuideSpan,
-        seconds: f64,
-        mut contact: Option<&mut dyn ContactModel>,
-        filters: &mut [&mut dyn Filter],
-    ) -> Result<Effort, Error> {
-        let changes = self.is_plastic || self.reshaping.is_some() || self.force_limit.is_some();
-        let by_the_clock = (seconds * TICKS_HZ).ceil().max(1.0) as usize;
-        let ticks = if changes { self.ticks.unwrap_or(by_the_clock) } else { 1 };
-        let mut effort = Effort::default();
-        for _ in 0..ticks {
-            self.renew();
-            let against = contact.as_mut().map(|o| &mut **o as &mut dyn ContactModel);
-            self.tick(span, seconds / ticks as f64, against, filters, &mut effort)?;
-            if self.is_plastic {
-                self.creases.yield_to(&mut self.body, &self.state.positions);
-            }
-        }
-        Ok(effort)
-    }
-
-    /// Advances while elements stay as they are; again where forces exceed their limits. What touches something is not taken
-    /// back: there, limits are met one tick late.
-    fn tick(
-        &mut self,
-        span: &GuideSpan,
-        seconds: f64,
-        mut contact: Option<&mut dyn ContactModel>,
-        filters: &mut [&mut dyn Filter],
-        effort: &mut Effort,
-    ) -> Result<(), Error> {
-        let before = self.force_limit.as_ref().map(|_| self.state.clone());
-        let tries = if contact.is_some() || before.is_none() { 1 } else { TRIES };
-        self.force_limit.iter_mut().for_each(ForceLimit::begin);
-        for left in (0..tries).rev() {
-            let guide =
-                ConstrainedSpan { span, strength: &self.strength, force_limit: self.force_limit.as_ref() };
-            let against = contact.as_mut().map(|o| &mut **o as &mut dyn ContactModel);
-            let (body, state) = (&self.body, &mut self.state);
-            let more = self.stepper.advance_with_contact(body, state, &guide, against, seconds, filters)?;
-            effort.steps += more.steps;
-            effort.rejected += more.rejected;
-            effort.iterations += more.iterations;
-            effort.factorizations += more.factorizations;
-            effort.linear_iterations += more.linear_iterations;
-            let forces = self.forces(span);
-            let again = self.force_limit.as_mut().is_some_and(|force_limit| force_limit.is_exceeded(&forces));
-            match &before {
-                Some(before) if again && left > 0 => self.state.clone_from(before),
-                _ => break,
-            }
-        }
-        Ok(())
+            size: Bounds::of(rest.iter().copied()).diagonal(),
+            rest: rest.to_vec(),
+            jump,
+            first: None,
+            span: GuideSpan::default(),
+            warnings: Vec::new(),
+            slipping: 0,
+        };
+        (shell, body)
     }
 
     /// How hard each constraint pulls now, in newtons; nothing without limits.
-    fn forces(&self, span: &GuideSpan) -> Vec<f64> {
+    fn forces(&self, state: &State, constraint_forces: &[Vec3]) -> Vec<f64> {
         let (Some(averages), Some(force_limit)) = (&self.averages, &self.force_limit) else {
             return Vec::new();
         };
         let mut compliance = vec![0.0; averages.len()];
-        self.strength.set(self.state.time, &mut compliance);
+        self.strength.set(state.time, &mut compliance);
         force_limit.add_slack(&mut compliance);
         let mut wanted = vec![Vec3::ZERO; averages.len()];
         let mut speeds = wanted.clone();
-        span.averages.sample(self.state.time, &mut wanted, &mut speeds);
-        let reached = averages.tracked.multiply(&self.state.positions);
-        let pulls = self.stepper.constraint_forces();
+        self.span.averages.sample(state.time, &mut wanted, &mut speeds);
+        let reached = averages.tracked.multiply(self.positions(state));
         (0..averages.len())
             .map(|r| match compliance[r] > 0.0 {
                 true => wanted[r].distance(reached[r]) / compliance[r],
-                false => pulls[r].length(),
+                false => constraint_forces[r].length(),
             })
             .collect()
     }
 
-    /// Gives the body the rest shape of the moment.
-    fn renew(&mut self) {
+    /// Gives the state the rest shape of the moment.
+    fn renew(&mut self, state: &mut State) {
         let Some(reshaping) = &self.reshaping else { return };
-        let weights: Vec<f64> =
-            reshaping.keys.iter().map(|keys| linear_between(keys, self.state.time)).collect();
+        let weights: Vec<f64> = reshaping.keys.iter().map(|keys| linear_between(keys, state.time)).collect();
         if weights == self.shaped {
             return;
         }
@@ -261,89 +168,37 @@ impl Tracked {
         let Some(cloth) = (reshaping.rebuild)(&points) else { return };
         self.shaped = weights;
         let fresh = Elements::new(cloth.membranes.iter().copied());
-        let mut fresh = fresh.iter().map(|(_, membrane)| *membrane);
-        if let Some(membranes) = self.body.energy_mut::<Elements<Membrane, 3>>(MEMBRANES)
-            && membranes.len() == fresh.len()
-        {
-            membranes.for_each_mut(|_, membrane| *membrane = fresh.next().unwrap_or(*membrane));
-            self.creases.reshape(&mut self.body, &cloth);
+        let variables = self.membrane_handle.of_mut(state, &self.part);
+        if variables.len() == Membrane::COUNT * fresh.len() {
+            let chunks = variables.chunks_exact_mut(Membrane::COUNT);
+            fresh.iter().zip(chunks).for_each(|((_, membrane), to)| membrane.internal(to));
+            self.creases.reshape(state, &self.part, &cloth);
             self.membranes = cloth.membranes;
         }
     }
 
-    /// The exact bits of state and creases, for a checkpoint.
-    pub fn to_bytes(&self) -> Vec<u8> {
-        let creases: Vec<u8> = match self.is_plastic {
-            true => self.creases.state().flatten().flat_map(f64::to_le_bytes).collect(),
-            false => Vec::new(),
-        };
-        let slack =
-            self.force_limit.iter().flat_map(|force_limit| force_limit.slack()).flat_map(|e| e.to_le_bytes());
-        let creases: Vec<u8> = creases.into_iter().chain(slack).collect();
-        let length = (creases.len() as u64).to_le_bytes();
-        [&length[..], &creases, &self.state.to_bytes()].concat()
-    }
-
-    /// The reverse of [`Tracked::to_bytes`]; false when the bytes are not those of this shell.
-    pub fn restore(&mut self, bytes: &[u8]) -> bool {
-        let Some((length, rest)) = bytes.split_first_chunk() else { return false };
-        let length = u64::from_le_bytes(*length) as usize;
-        let Some((creases, state)) = rest.split_at_checked(length) else { return false };
-        let (words, []) = creases.as_chunks::<8>() else { return false };
-        let numbers: Vec<f64> = words.iter().map(|word| f64::from_le_bytes(*word)).collect();
-        let limited = self.force_limit.as_ref().map_or(0, |force_limit| force_limit.slack().len());
-        let Some(creased) = numbers.len().checked_sub(limited) else { return false };
-        let (creases, slack) = numbers.split_at(creased);
-        let (pairs, []) = creases.as_chunks::<2>() else { return false };
-        let Some(state) = State::from_bytes(state) else { return false };
-        if state.positions.len() != self.rest.len() || pairs.is_empty() == self.is_plastic {
-            return false;
-        }
-        if self.is_plastic && !self.creases.restore(&mut self.body, pairs) {
-            return false;
-        }
-        if !self.force_limit.as_mut().is_none_or(|force_limit| force_limit.restore(slack)) {
-            return false;
-        }
-        self.state = state;
-        self.shaped.clear();
-        true
-    }
-
-    /// How far folds have creased, the largest, in 1/m.
-    pub fn deepest_crease(&self) -> f64 {
-        self.creases.deepest()
-    }
-
     /// The guide's way from one frame to the next; `frames` are the one before, the two, and the one after.
-    pub fn span(&self, start: f64, duration: f64, frames: [&[Vec3]; 4]) -> GuideSpan {
-        let hermite = |ends: [Vec<Vec3>; 4]| {
-            let [before, here, next, after] = ends;
-            let velocity = |a: &[Vec3], b: &[Vec3]| -> Vec<Vec3> {
-                a.iter().zip(b).map(|(a, b)| (*b - *a) / (2.0 * duration)).collect()
-            };
-            let velocities = [velocity(&before, &next), velocity(&here, &after)];
-            Span { start, duration, positions: [here, next], velocities }
-        };
+    fn span(&self, start: f64, frame_rate_hz: f64, frames: [&[Vec3]; 4]) -> GuideSpan {
+        let points = frames.map(|frame| self.correspondence.vectors(frame));
+        let averages = frames.map(|frame| {
+            self.averages.as_ref().map(|averages| averages.guide.multiply(frame)).unwrap_or_default()
+        });
         GuideSpan {
-            points: hermite(frames.map(|frame| self.correspondence.vectors(frame))),
-            averages: hermite(frames.map(|frame| {
-                self.averages.as_ref().map(|averages| averages.guide.multiply(frame)).unwrap_or_default()
-            })),
+            points: Arc::new(Span::through(start, frame_rate_hz, points)),
+            averages: Arc::new(Span::through(start, frame_rate_hz, averages)),
         }
     }
 
-    /// Carries the shell along a rigid motion x ↦ R (x − from) + to of its guide, velocities included: for guides that
-    /// jump from one place to another.
-    pub fn carry(&mut self, rotation: geometry::Mat3, from: Vec3, to: Vec3) {
-        self.state.positions.iter_mut().for_each(|x| *x = rotation * (*x - from) + to);
-        self.state.velocities.iter_mut().for_each(|v| *v = rotation * *v);
-        self.state.accelerations.iter_mut().for_each(|a| *a = rotation * *a);
+    /// Carries the shell along a rigid motion x ↦ R (x − from) + to of its guide, velocities included.
+    fn carry(&self, state: &mut State, rotation: Mat3, from: Vec3, to: Vec3) {
+        let points = self.part.points.clone();
+        state.positions[points.clone()].iter_mut().for_each(|x| *x = rotation * (*x - from) + to);
+        state.velocities[points.clone()].iter_mut().for_each(|v| *v = rotation * *v);
+        state.accelerations.get_mut(points).into_iter().flatten().for_each(|a| *a = rotation * *a);
     }
 
-    /// The body: masses, known points.
-    pub fn body(&self) -> &Body {
-        &self.body
+    fn positions<'a>(&self, state: &'a State) -> &'a [Vec3] {
+        &state.positions[self.part.points.clone()]
     }
 
     /// The constraints.
@@ -356,17 +211,17 @@ impl Tracked {
         &self.membranes
     }
 
-    /// The linear solver's choice and size.
-    pub fn solver_info(&self) -> linear::Info {
-        self.stepper.solver_info()
+    /// How far folds have creased, the largest, in 1/m.
+    pub fn deepest_crease(&self, state: &State) -> f64 {
+        self.creases.deepest(state, &self.part)
     }
 
     /// How far hard averages are from those of the guide, as a fraction of the mesh's size.
-    pub fn residual(&self, guide: &[Vec3]) -> f64 {
+    pub fn residual(&self, state: &State, guide: &[Vec3]) -> f64 {
         let Some(averages) = &self.averages else { return 0.0 };
         let gaps = averages.guide.multiply(guide).into_iter();
-        let gaps = gaps.zip(averages.tracked.multiply(&self.state.positions)).enumerate();
-        gaps.filter(|(row, _)| self.strength.is_hard(*row, self.state.time) && !self.slips(*row))
+        let gaps = gaps.zip(averages.tracked.multiply(self.positions(state))).enumerate();
+        gaps.filter(|(row, _)| self.strength.is_hard(*row, state.time) && !self.slips(*row))
             .map(|(_, (want, have))| want.distance(have) / self.size)
             .fold(0.0, f64::max)
     }
@@ -377,36 +232,220 @@ impl Tracked {
     }
 
     /// How far each average is from the guide's, in metres, with its name.
-    pub fn gaps(&self, guide: &[Vec3]) -> Vec<(&str, f64)> {
+    pub fn gaps(&self, state: &State, guide: &[Vec3]) -> Vec<(&str, f64)> {
         let Some(averages) = &self.averages else { return Vec::new() };
         let gaps = averages.guide.multiply(guide).into_iter();
-        let gaps = gaps.zip(averages.tracked.multiply(&self.state.positions));
+        let gaps = gaps.zip(averages.tracked.multiply(self.positions(state)));
         averages.names().iter().map(String::as_str).zip(gaps.map(|(a, b)| a.distance(b))).collect()
     }
 
-    /// Energies of the moment, in joules: kinetic, elastic.
-    pub fn energies(&self) -> [f64; 2] {
-        let State { positions: x, velocities: v, time, .. } = &self.state;
-        let sample = GuideSample { time: *time, guide_positions: x, guide_velocities: v };
-        [self.body.kinetic_energy(v), self.body.elastic_energy(&sample, x)]
+    /// Tells of constraints that slip.
+    fn report_slipping(&mut self, gaps: &[(String, f64)], report: &mut ActorReport) {
+        let slipping: Vec<&(String, f64)> =
+            gaps.iter().enumerate().filter(|(row, _)| self.slips(*row)).map(|(_, gap)| gap).collect();
+        let count = slipping.len();
+        report.add("tracking/averages that slip", "", count as f64);
+        let worst = slipping.iter().max_by(|a, b| a.1.total_cmp(&b.1));
+        if let (Some((name, gap)), 0) = (worst, self.slipping) {
+            report.warnings.push(format!(
+                "from here on the animation is not reached everywhere: `max_pull` lets {count} averages slip, `{name}` by {gap:.3} m"
+            ));
+        }
+        self.slipping = count;
+    }
+}
+
+impl Actor for TrackedShell {
+    fn bind(&mut self, _: &Body, part: &Part) -> Result<(), Error> {
+        self.part = part.clone();
+        Ok(())
+    }
+
+    /// At rest where the guide is: prolonged, then moved as little as possible (in the sense of kinetic energy) to where all
+    /// constraints hold.
+    fn begin(&mut self, body: &Body, window: &Window, _: bool, state: &mut State) -> Result<(), Error> {
+        let guide = window.here();
+        let start = self.correspondence.vectors(guide);
+        let points = self.part.points.clone();
+        state.positions[points.clone()].copy_from_slice(&start);
+        state.velocities[points.clone()].fill(Vec3::ZERO);
+        self.renew(state);
+        let averages = self.averages.as_ref().map(|a| a.guide.multiply(guide)).unwrap_or_default();
+        let still = StillGuide { points: StaticGuide::new(start.clone()), averages };
+        if let Some(averages) = &self.averages {
+            let bare = Body::builder(body.masses()[points.clone()].to_vec())
+                .known(self.known.clone())
+                .averages(averages.tracked.clone())
+                .build()?;
+            let mut there = State::at_rest(start.clone());
+            Stepper::new(&bare, &start, Settings::default())?.settle(&bare, &mut there, &still)?;
+            state.positions[points].copy_from_slice(&there.positions);
+        }
+        self.first = Some(still);
+        Ok(())
+    }
+
+    fn still_guide(&self) -> Box<dyn Guide> {
+        Box::new(self.first.clone().unwrap_or_default())
+    }
+
+    fn begin_frame(&mut self, _: &Body, window: &Window, state: &mut State) -> Result<Motion, Error> {
+        let (start, rate) = (window.start(), window.frame_rate_hz);
+        let [mut before, here, next, mut after] = window.around();
+        let jumps = |a: &[Vec3], b: &[Vec3]| middle(a).distance(middle(b)) > self.jump;
+        self.warnings.clear();
+        if jumps(here, next) {
+            let far = middle(here).distance(middle(next));
+            let turn = rotation(here, next);
+            let moved: Vec<Vec3> = here.iter().map(|p| turn * (*p - middle(here)) + middle(next)).collect();
+            self.carry(state, turn, middle(here), middle(next));
+            self.span = self.span(start, rate, [&moved, &moved, next, next]);
+            self.warnings.push(format!("the animation jumps by {far:.2} m; the shell was carried along"));
+            return Ok(Motion::Simulated);
+        }
+        // a jump before or after says nothing about the speed here
+        if jumps(before, here) {
+            before = here;
+        }
+        if jumps(next, after) {
+            after = next;
+        }
+        self.span = self.span(start, rate, [before, here, next, after]);
+        Ok(Motion::Simulated)
+    }
+
+    fn guide(&self) -> Box<dyn Guide> {
+        let (strength, force_limit) = (self.strength.clone(), self.force_limit.clone());
+        Box::new(ConstrainedSpan { span: self.span.clone(), strength, force_limit })
+    }
+
+    fn is_changing(&self) -> bool {
+        self.is_plastic || self.reshaping.is_some() || self.force_limit.is_some()
+    }
+
+    fn begin_interval(&mut self, _: &Body, state: &mut State) {
+        self.renew(state);
+        self.force_limit.iter_mut().for_each(ForceLimit::begin);
+    }
+
+    fn accepts(&mut self, state: &State, constraint_forces: &[Vec3]) -> bool {
+        let forces = self.forces(state, constraint_forces);
+        !self.force_limit.as_mut().is_some_and(|force_limit| force_limit.is_exceeded(&forces))
+    }
+
+    fn end_interval(&mut self, _: &Body, state: &mut State) {
+        if self.is_plastic {
+            self.creases.yield_to(state, &self.part);
+        }
+    }
+
+    fn deliver(&self, state: &State, _: &Window) -> DeliveredSurface {
+        DeliveredSurface { positions: self.positions(state).to_vec(), exact: self.known.clone() }
+    }
+
+    fn report(&mut self, state: &State, window: &Window) -> ActorReport {
+        let warnings = std::mem::take(&mut self.warnings);
+        let mut report = ActorReport { warnings, ..ActorReport::default() };
+        let guide = window.here();
+        report.add("tracking/residual of hard averages", "of size", self.residual(state, guide));
+        let gaps = self.gaps(state, guide).into_iter().map(|(name, gap)| (name.to_owned(), gap));
+        let gaps: Vec<(String, f64)> = gaps.collect();
+        let farthest = gaps.iter().map(|(_, gap)| *gap).fold(0.0, f64::max);
+        report.add("tracking/farthest average", "m", farthest);
+        if self.force_limit.is_some() {
+            self.report_slipping(&gaps, &mut report);
+        }
+        let strain = Strain::measure(&self.membranes, self.positions(state));
+        report.add("strain/max stretch", "%", 100.0 * strain.max_stretch);
+        report.add("strain/mean", "%", 100.0 * strain.mean);
+        let crease = self.deepest_crease(state);
+        if crease > 0.0 {
+            report.add("crease/deepest", "1/m", crease);
+        }
+        report
+    }
+
+    fn to_bytes(&self) -> Vec<u8> {
+        self.force_limit
+            .iter()
+            .flat_map(|limit| limit.slack())
+            .flat_map(|slack| slack.to_le_bytes())
+            .collect()
+    }
+
+    fn restore(&mut self, bytes: &[u8]) -> bool {
+        let (words, []) = bytes.as_chunks::<8>() else { return false };
+        let slack: Vec<f64> = words.iter().map(|word| f64::from_le_bytes(*word)).collect();
+        self.shaped.clear();
+        match &mut self.force_limit {
+            Some(force_limit) => force_limit.restore(&slack),
+            None => slack.is_empty(),
+        }
+    }
+}
+
+/// A tracked shell in a scene of its own.
+pub struct Tracked {
+    /// The scene.
+    pub scene: Scene<TrackedShell>,
+    frame_rate_hz: f64,
+}
+
+impl Tracked {
+    /// Builds the body and does all symbolic work. The state is the rest shape until [`Tracked::begin`].
+    pub fn new(setup: TrackedSetup<'_>, frame_rate_hz: f64, stepping: Settings) -> Result<Self, Error> {
+        let rest = setup.rest;
+        let (shell, body) = TrackedShell::new(setup);
+        Ok(Self { scene: Scene::new(vec![(Box::new(shell), body)], rest, stepping)?, frame_rate_hz })
+    }
+
+    fn window(&self, index: usize, frames: [Option<&[Vec3]>; 4]) -> Window {
+        let frames = frames.map(|frame| frame.map(Arc::from));
+        Window { index, frame_rate_hz: self.frame_rate_hz, frames }
+    }
+
+    /// Puts the shell on the guide's first frame.
+    pub fn begin(&mut self, guide: &[Vec3]) -> Result<(), Error> {
+        self.scene.begin(&[self.window(0, [None, None, Some(guide), None])], true)
+    }
+
+    /// From frame `index − 1` to frame `index`; `frames` are the one before, the two, and the one after.
+    pub fn frame(
+        &mut self,
+        index: usize,
+        frames: [&[Vec3]; 4],
+        contact: Option<&mut dyn ContactModel>,
+    ) -> Result<Effort, Error> {
+        let window = self.window(index, frames.map(Some));
+        Ok(self.scene.frame(&[window], contact)?.effort)
+    }
+
+    /// The shell.
+    pub fn shell(&self) -> &TrackedShell {
+        self.scene.actor(0)
+    }
+
+    /// How far hard averages are from those of the guide, as a fraction of the mesh's size.
+    pub fn residual(&self, guide: &[Vec3]) -> f64 {
+        self.shell().residual(&self.scene.state, guide)
     }
 }
 
 /// A guide between two frames: its points seen on the tracked mesh, and its averages.
-#[derive(Clone, Debug)]
-pub struct GuideSpan {
-    points: Span,
-    averages: Span,
+#[derive(Clone, Debug, Default)]
+struct GuideSpan {
+    points: Arc<Span>,
+    averages: Arc<Span>,
 }
 
 /// A span with the strength of its constraints and the limit of their force.
-struct ConstrainedSpan<'a> {
-    span: &'a GuideSpan,
-    strength: &'a ConstraintStrength,
-    force_limit: Option<&'a ForceLimit>,
+struct ConstrainedSpan {
+    span: GuideSpan,
+    strength: Arc<ConstraintStrength>,
+    force_limit: Option<ForceLimit>,
 }
 
-impl Guide for ConstrainedSpan<'_> {
+impl Guide for ConstrainedSpan {
     fn sample(&self, time: f64, positions: &mut [Vec3], velocities: &mut [Vec3]) {
         self.span.points.sample(time, positions, velocities);
     }
@@ -416,24 +455,25 @@ impl Guide for ConstrainedSpan<'_> {
         self.span.averages.sample(time, values, &mut speeds);
     }
 
-    fn rows(&self, time: f64, rows: &mut ConstraintRows) {
-        if let Some(force_limit) = self.force_limit {
-            rows.compliance_mut().fill(0.0);
-            self.strength.set(time, rows.compliance_mut());
-            force_limit.add_slack(rows.compliance_mut());
+    fn compliance(&self, time: f64, compliance: &mut [f64]) {
+        if let Some(force_limit) = &self.force_limit {
+            compliance.fill(0.0);
+            self.strength.set(time, compliance);
+            force_limit.add_slack(compliance);
         } else {
-            self.strength.set(time, rows.compliance_mut());
+            self.strength.set(time, compliance);
         }
     }
 }
 
 /// A guide that stands still.
-struct Halt {
+#[derive(Clone, Default)]
+struct StillGuide {
     points: StaticGuide,
     averages: Vec<Vec3>,
 }
 
-impl Guide for Halt {
+impl Guide for StillGuide {
     fn sample(&self, time: f64, positions: &mut [Vec3], velocities: &mut [Vec3]) {
         self.points.sample(time, positions, velocities);
     }

@@ -1,5 +1,7 @@
 //! What the fits of frames say between frames: points and averages that move, or stay.
 
+use std::sync::Arc;
+
 use dynamics::{Guide, Span, StaticGuide};
 use geometry::Vec3;
 
@@ -8,26 +10,24 @@ pub(crate) fn continued(a: &[Vec3], b: &[Vec3]) -> Vec<Vec3> {
     a.iter().zip(b).map(|(a, b)| 2.0 * *b - *a).collect()
 }
 
-/// The motion from one frame to the next, with velocities by central differences.
-pub(crate) fn span(
-    start: f64,
-    rate: f64,
-    before: &[Vec3],
-    here: &[Vec3],
-    to: &[Vec3],
-    next: &[Vec3],
-) -> Span {
-    let velocity = |a: &[Vec3], b: &[Vec3]| -> Vec<Vec3> {
-        a.iter().zip(b).map(|(a, b)| 0.5 * rate * (*b - *a)).collect()
-    };
-    let velocities = [velocity(before, to), velocity(here, next)];
-    Span { start, duration: 1.0 / rate, positions: [here.to_vec(), to.to_vec()], velocities }
+/// Points and averages that move.
+#[derive(Clone, Default)]
+pub(crate) struct Drive {
+    points: Arc<Span>,
+    averages: Arc<Span>,
 }
 
-/// Points and averages that move.
-pub(crate) struct Drive {
-    pub(crate) points: Span,
-    pub(crate) averages: Span,
+impl Drive {
+    /// From one frame, at `start`, to the next: the one before, the two, and the one after.
+    pub(crate) fn through(
+        start: f64,
+        frame_rate_hz: f64,
+        points: [Vec<Vec3>; 4],
+        averages: [Vec<Vec3>; 4],
+    ) -> Self {
+        let span = |frames| Arc::new(Span::through(start, frame_rate_hz, frames));
+        Self { points: span(points), averages: span(averages) }
+    }
 }
 
 impl Guide for Drive {

@@ -22,6 +22,10 @@ impl PointGravity {
 impl Energy for PointGravity {
     fn stencils(&self, _: &mut dyn FnMut(&[u32])) {}
 
+    fn shift(&mut self, first: u32) {
+        self.forces.iter_mut().for_each(|(p, _)| *p += first);
+    }
+
     fn bind(&mut self, _: &Pattern) {}
 
     fn value(&self, _: &GuideSample, x: &[Vec3]) -> f64 {

@@ -1,6 +1,6 @@
 //! Springs between embedded vertices and where an animation wants them: the data term of a fit.
 
-use std::sync::{Arc, RwLock};
+use std::sync::Arc;
 
 use dynamics::{Energy, GuideSample};
 use geometry::{Embedding, Mat3, Vec3};
@@ -8,15 +8,18 @@ use linear::{Matrix, Pattern};
 
 /// E = k Σ ½ Λᵥ ‖(C x)ᵥ − q̄ᵥ‖², Λ vertex areas in m², k in Pa/m. enrich eq. 1, with k = 1/γ.
 ///
-/// Many vertices share a tet, and the second derivative does not change: it is summed per tet once and for all.
+/// Many vertices share a tet, and the second derivative does not change: it is summed per tet once and for all. k and q̄ change from frame
+/// to frame; they are its internal variables, see [`FitTarget`].
+#[derive(Clone)]
 pub(crate) struct FitEnergy {
-    vertices: Vec<Vertex>,
+    vertices: Arc<[Vertex]>,
     /// Σ Λ w wᵀ of the vertices in each tet that has some.
-    tets: Vec<([u32; 4], [[f64; 4]; 4])>,
-    slots: Vec<[[u32; 4]; 4]>,
-    target: Arc<RwLock<FitTarget>>,
+    tets: Arc<[([u32; 4], [[f64; 4]; 4])]>,
+    slots: Arc<[[[u32; 4]; 4]]>,
+    target: FitTarget,
 }
 
+#[derive(Clone)]
 struct Vertex {
     index: usize,
     corners: [u32; 4],
@@ -31,9 +34,22 @@ pub(crate) struct FitTarget {
     pub(crate) stiffness: f64,
 }
 
+impl FitTarget {
+    /// As internal variables: k, then q̄.
+    pub(crate) fn internal(positions: &[Vec3], stiffness: f64) -> Vec<f64> {
+        std::iter::once(stiffness).chain(positions.iter().flat_map(|p| p.to_array())).collect()
+    }
+
+    fn from_internal(internal: &[f64]) -> Self {
+        let (stiffness, positions) = internal.split_first().unwrap_or((&0.0, &[]));
+        let positions = positions.as_chunks::<3>().0.iter().map(|p| Vec3::from_array(*p)).collect();
+        Self { positions, stiffness: *stiffness }
+    }
+}
+
 impl FitEnergy {
     /// Vertices of no area are not drawn anywhere.
-    pub(crate) fn new(embedding: &Embedding, areas: &[f64], target: Arc<RwLock<FitTarget>>) -> Self {
+    pub(crate) fn new(embedding: &Embedding, areas: &[f64]) -> Self {
         let vertices: Vec<Vertex> = (0..embedding.len())
             .filter(|&index| areas[index] > 0.0)
             .map(|index| Vertex {
@@ -58,11 +74,8 @@ impl FitEnergy {
                 }
             }
         }
-        Self { vertices, tets, slots: Vec::new(), target }
-    }
-
-    fn target(&self) -> std::sync::RwLockReadGuard<'_, FitTarget> {
-        self.target.read().unwrap_or_else(std::sync::PoisonError::into_inner)
+        let target = FitTarget { positions: vec![Vec3::ZERO; embedding.len()], stiffness: 0.0 };
+        Self { vertices: vertices.into(), tets: tets.into(), slots: Arc::default(), target }
     }
 }
 
@@ -77,22 +90,37 @@ impl Energy for FitEnergy {
         self.tets.iter().for_each(|(corners, _)| visit(corners));
     }
 
+    fn shift(&mut self, first: u32) {
+        let shifted = |corners: [u32; 4]| corners.map(|p| p + first);
+        let vertex = |v: &Vertex| Vertex { corners: shifted(v.corners), ..v.clone() };
+        self.vertices = self.vertices.iter().map(vertex).collect();
+        self.tets = self.tets.iter().map(|(corners, sums)| (shifted(*corners), *sums)).collect();
+    }
+
+    fn internal(&self) -> Vec<f64> {
+        FitTarget::internal(&self.target.positions, self.target.stiffness)
+    }
+
+    fn with_internal(&self, internal: &[f64]) -> Option<Box<dyn Energy>> {
+        Some(Box::new(Self { target: FitTarget::from_internal(internal), ..self.clone() }))
+    }
+
     fn bind(&mut self, pattern: &Pattern) {
         let slot =
             |i: u32, j: u32| pattern.slot(i, j).expect("the pattern was made from these stencils") as u32;
         let of = |corners: &[u32; 4]| corners.map(|i| corners.map(|j| slot(i, j)));
-        self.slots = self.tets.iter().map(|(corners, _)| of(corners)).collect();
+        self.slots = self.tets.iter().map(|(corners, _)| of(corners)).collect::<Vec<_>>().into();
     }
 
     fn value(&self, _: &GuideSample, x: &[Vec3]) -> f64 {
-        let target = self.target();
+        let target = &self.target;
         let of = |v: &Vertex| v.area * v.place(x).distance_squared(target.positions[v.index]);
         0.5 * target.stiffness * self.vertices.iter().map(of).sum::<f64>()
     }
 
     fn add_gradient(&self, _: &GuideSample, x: &[Vec3], gradient: &mut [Vec3]) {
-        let target = self.target();
-        for v in &self.vertices {
+        let target = &self.target;
+        for v in self.vertices.iter() {
             let pull = target.stiffness * v.area * (v.place(x) - target.positions[v.index]);
             for i in 0..4 {
                 gradient[v.corners[i] as usize] += v.weights[i] * pull;
@@ -101,9 +129,9 @@ impl Energy for FitEnergy {
     }
 
     fn add_hessian(&self, _: &GuideSample, _: &[Vec3], _: &[Vec3], matrix: &mut Matrix) {
-        let stiffness = self.target().stiffness;
+        let stiffness = self.target.stiffness;
         let values = matrix.values_mut();
-        for ((_, sums), slots) in self.tets.iter().zip(&self.slots) {
+        for ((_, sums), slots) in self.tets.iter().zip(self.slots.iter()) {
             for i in 0..4 {
                 for j in 0..=i {
                     values[slots[i][j] as usize] += Mat3::IDENTITY * (stiffness * sums[i][j]);

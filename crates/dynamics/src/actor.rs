@@ -1,0 +1,159 @@
+//! What a simulation is, apart from who steps it.
+//!
+//! Cloth, a shell that tracks, flesh: each reads the animation, has its share of a body, moves it along a guide, and gives back a
+//! surface. That is an [`Actor`]. Time, Newton's method, contact, checkpoints and what happens between frames belong to the
+//! [`Scene`](crate::Scene) that one actor, or several together, are in.
+
+use std::sync::Arc;
+
+use geometry::Vec3;
+
+use crate::{Body, Error, Guide, GuideSample, Part, State};
+
+/// The animation around a frame, as one actor sees it: its own points in the two frames before, in the frame itself, and in the
+/// one after.
+#[derive(Clone, Debug, Default)]
+pub struct Window {
+    /// The frame, from zero.
+    pub index: usize,
+    /// Frames per second.
+    pub frame_rate_hz: f64,
+    /// Frames `index − 2` to `index + 1`, where they exist and were asked for.
+    pub frames: [Option<Arc<[Vec3]>>; 4],
+}
+
+impl Window {
+    /// The frame `offset` frames after this one, from −2 to 1.
+    pub fn at(&self, offset: isize) -> Option<&[Vec3]> {
+        self.frames.get(usize::try_from(offset + 2).ok()?)?.as_deref()
+    }
+
+    /// The frame itself; without points where it is missing.
+    pub fn here(&self) -> &[Vec3] {
+        self.at(0).unwrap_or_default()
+    }
+
+    /// The frame before, this one, and the ones around them: what a span from frame to frame needs. Beyond its ends the
+    /// animation stands still.
+    pub fn around(&self) -> [&[Vec3]; 4] {
+        let to = self.here();
+        let from = self.at(-1).unwrap_or(to);
+        [self.at(-2).unwrap_or(from), from, to, self.at(1).unwrap_or(to)]
+    }
+
+    /// When the frame before is, in seconds.
+    pub fn start(&self) -> f64 {
+        (self.index as f64 - 1.0).max(0.0) / self.frame_rate_hz
+    }
+}
+
+/// What a frame asks of an actor's points.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Motion {
+    /// They are simulated along the guide.
+    #[default]
+    Simulated,
+    /// They are where they should be at the end already: the animation has cut, or nothing is to be simulated.
+    Carried,
+}
+
+/// A surface as it goes into the frame.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DeliveredSurface {
+    /// Where its points are.
+    pub positions: Vec<Vec3>,
+    /// Which of them are the animation's own, to the bit.
+    pub exact: Vec<bool>,
+}
+
+/// What an actor tells of a frame.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ActorReport {
+    /// Name, unit and value; a name such as `strain/mean` belongs to the plot `strain`.
+    pub figures: Vec<(String, &'static str, f64)>,
+    /// Sentences.
+    pub warnings: Vec<String>,
+}
+
+impl ActorReport {
+    /// Adds a figure.
+    pub fn add(&mut self, name: impl Into<String>, unit: &'static str, value: f64) {
+        self.figures.push((name.into(), unit, value));
+    }
+}
+
+/// A simulation, apart from who steps it.
+///
+/// It comes with a [`BodyBuilder`](crate::BodyBuilder), which may become part of a larger body: where its points, averages and internal
+/// variables are there, [`Actor::bind`] says once. States are those of the whole body.
+pub trait Actor: Send {
+    /// Its share of the body that it is stepped in. Called once, before everything else.
+    fn bind(&mut self, body: &Body, part: &Part) -> Result<(), Error>;
+
+    /// Puts its points where they are at the first frame, before which the animation is held still or, without `is_held`, comes as it
+    /// goes on.
+    fn begin(&mut self, body: &Body, window: &Window, is_held: bool, state: &mut State) -> Result<(), Error>;
+
+    /// The animation held still at the first frame: for a pre-roll.
+    fn still_guide(&self) -> Box<dyn Guide>;
+
+    /// Turns to the way from the frame before to the window's, which [`Actor::guide`] then tells. The state is still that of the
+    /// frame before.
+    fn begin_frame(&mut self, body: &Body, window: &Window, state: &mut State) -> Result<Motion, Error>;
+
+    /// Where the animation leads from the frame before to this one: points and averages of its own part only.
+    fn guide(&self) -> Box<dyn Guide>;
+
+    /// Whether something in it changes within a frame: creases, rest shapes, slipping constraints. Frames are then cut into
+    /// intervals.
+    fn is_changing(&self) -> bool {
+        false
+    }
+
+    /// An interval begins: internal variables may be set.
+    fn begin_interval(&mut self, _body: &Body, _state: &mut State) {}
+
+    /// Looks at the end of an interval and at the forces that held its averages, in newtons; false when it must be taken again.
+    fn accepts(&mut self, _state: &State, _constraint_forces: &[Vec3]) -> bool {
+        true
+    }
+
+    /// An interval has ended: materials may yield.
+    fn end_interval(&mut self, _body: &Body, _state: &mut State) {}
+
+    /// Corrects a step, as a [`Filter`](crate::Filter) does.
+    fn correct(&mut self, _: &Body, _: &GuideSample, _before: &State, _after: &mut State, _: f64) -> bool {
+        true
+    }
+
+    /// Whether, after this error, it is put back on the animation and goes on.
+    fn recovers_from(&self, _error: &Error) -> bool {
+        false
+    }
+
+    /// What went wrong in its own words, if it knows: a sentence and a remedy. `guide` has the whole body's points at the end.
+    fn explain(&self, _error: &Error, _body: &Body, _guide: &[Vec3]) -> Option<[String; 2]> {
+        None
+    }
+
+    /// The surface as it goes into the frame.
+    fn deliver(&self, state: &State, window: &Window) -> DeliveredSurface;
+
+    /// Figures and warnings of the frame.
+    fn report(&mut self, state: &State, window: &Window) -> ActorReport;
+
+    /// What it has to say about itself: names and texts.
+    fn notes(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
+
+    /// What, beside the state, the next frame depends on.
+    fn to_bytes(&self) -> Vec<u8> {
+        Vec::new()
+    }
+
+    /// The reverse of [`Actor::to_bytes`]; false when the bytes are not its own.
+    fn restore(&mut self, bytes: &[u8]) -> bool {
+        bytes.is_empty()
+    }
+}

@@ -1,0 +1,109 @@
+//! From the dials of a cloth to its actor, its skin and its notes.
+
+use std::sync::Arc;
+
+use geometry::Vec3;
+use shell::{ClothActor, ClothBuilder, ClothReport, ClothSetup, InextensibleThreads, Uvs, Weave};
+use shot::{LayerError, Target};
+
+use super::Cloth;
+use crate::shared::driver::Member;
+use crate::shared::points::corner_uvs;
+use crate::shared::selectors::weights;
+
+impl Cloth {
+    /// A cloth that stretches as its membranes let it or, with threads, one whose threads do not.
+    pub(crate) fn actor(
+        &self,
+        input: &Target,
+        threads: Option<InextensibleThreads>,
+    ) -> Result<Member, LayerError> {
+        let mesh = input.mesh();
+        let (rest, triangles, uvs) = (mesh.rest(), mesh.point_triangles(), corner_uvs(mesh));
+        let material = self.fabric().map_err(LayerError::new)?;
+        let wind = self.wind.field().map_err(LayerError::new)?;
+        let cloth = ClothBuilder::new(&rest, &triangles, &material)
+            .uvs(uvs.as_ref().map_or(Uvs::None, |uvs| Uvs::PerCorner(uvs)))
+            .wind(Arc::new(wind))
+            .bending(self.bending)
+            .build()
+            .map_err(LayerError::new)?;
+        let follow = match &self.follow {
+            Some(selector) => weights(selector, input)?,
+            None => vec![0.0; mesh.point_count()],
+        };
+        let (mut notes, mut warnings) = (Vec::new(), Vec::new());
+        if let Some(threads) = &threads {
+            describe_threads(threads, &mut notes, &mut warnings);
+        }
+        warn(&cloth.report, &mut warnings);
+        let report = cloth.report.clone();
+        let (actor, body) = ClothActor::new(ClothSetup {
+            cloth,
+            friction: material.damping_time(),
+            follow: &follow,
+            follow_frequency_hz: self.follow_stiffness,
+            follow_damping: self.follow_damping,
+            max_distance: self.max_distance,
+            gravity: Vec3::from(self.gravity),
+            threads,
+        });
+        let known = body.known_points().to_vec();
+        let exact = known.iter().filter(|known| **known).count();
+        let what = [
+            ("mass".into(), format!("{:.3} kg on {:.3} m²", report.mass, report.area)),
+            ("followed exactly".into(), format!("{exact} of {} points", known.len())),
+        ];
+        notes.splice(0..0, what);
+        let contact = self.contact.clone().unwrap_or_default();
+        Ok(Member {
+            actor: Box::new(actor),
+            body,
+            skin: contact.skin(&mesh.name, rest.clone(), triangles, known),
+            touches: self.contact.is_some(),
+            rest,
+            input: input.clone(),
+            stepping: self.stepping(),
+            adapts: false,
+            pre_roll: self.pre_roll,
+            is_same_mesh: true,
+            notes,
+            warnings,
+        })
+    }
+}
+
+/// What is odd about the mesh.
+fn warn(report: &ClothReport, warnings: &mut Vec<String>) {
+    if !report.degenerate_triangles.is_empty() {
+        let count = report.degenerate_triangles.len();
+        warnings.push(format!("{count} triangles without area were left out"));
+    }
+    if !report.massless.is_empty() {
+        let count = report.massless.len();
+        warnings.push(format!("{count} points without cloth around them follow the animation"));
+    }
+    if report.triangles_without_axes > 0 {
+        let count = report.triangles_without_axes;
+        warnings.push(format!("{count} triangles have no area in uv; their threads run along the vertical"));
+    }
+}
+
+/// What is to be told of threads, and what is odd about them.
+fn describe_threads(
+    threads: &InextensibleThreads,
+    notes: &mut Vec<(String, String)>,
+    warnings: &mut Vec<String>,
+) {
+    let Weave { quads, paired, others, bias, .. } = threads.weave();
+    let made = if *paired > 0 { format!(", {paired} of them made of two triangles") } else { String::new() };
+    notes.push(("quads".into(), format!("{}{made}", quads.len())));
+    let [warp, weft] = threads.len();
+    notes.push(("threads".into(), format!("{warp} pieces of warp, {weft} of weft")));
+    if *others > 0 {
+        warnings.push(format!("{others} faces are no quads; only their sides along the grain are threads"));
+    }
+    if !bias.is_empty() {
+        warnings.push(format!("{} edges run along neither warp nor weft and may stretch", bias.len()));
+    }
+}

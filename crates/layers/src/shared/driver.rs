@@ -1,0 +1,286 @@
+//! The one driver: makes a [`Simulation`] of one actor, or of several that are simulated together.
+//!
+//! Physics is the actors' (`shell`, `solid`), time and Newton's method the engine's. Here frames of the input become windows,
+//! obstacles go along, and states become frames, figures and checkpoints: once, for every layer.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use clip::Frame;
+use dynamics::{
+    Actor, ActorReport, Advanced, BodyBuilder, ContactModel, DeliveredSurface, Scene, Settings, Window,
+};
+use geometry::Vec3;
+use shot::{FrameResult, LayerError, Simulation, Target};
+
+use super::contact::{Collider, Skin};
+use super::points::to_vectors;
+use super::stepping::explain;
+
+/// What a layer brings to a simulation: an actor with its body, and what surrounds them.
+pub(crate) struct Member {
+    pub(crate) actor: Box<dyn Actor>,
+    pub(crate) body: BodyBuilder,
+    /// The body's points at rest.
+    pub(crate) rest: Vec<Vec3>,
+    /// The animation, and which of its meshes.
+    pub(crate) input: Target,
+    pub(crate) stepping: Settings,
+    /// Whether it has no integrator and no tolerance of its own to insist on.
+    pub(crate) adapts: bool,
+    /// Seconds.
+    pub(crate) pre_roll: f64,
+    /// The surface that others meet.
+    pub(crate) skin: Skin,
+    /// Whether `contact` was asked for. Members of a group meet each other in any case.
+    pub(crate) touches: bool,
+    /// Whether what it gives back has the points of its input, so that what follows exactly is the input's own numbers.
+    pub(crate) is_same_mesh: bool,
+    pub(crate) notes: Vec<(String, String)>,
+    pub(crate) warnings: Vec<String>,
+}
+
+/// Members in motion.
+pub(crate) struct Driver {
+    scene: Scene,
+    collider: Option<Collider>,
+    members: Vec<Driven>,
+    input: Input,
+    pre_roll: f64,
+}
+
+/// What is left of a [`Member`] once its actor is on the scene.
+struct Driven {
+    mesh: usize,
+    /// How its figures are told from those of others; empty when it is alone.
+    name: String,
+    is_same_mesh: bool,
+    notes: Vec<(String, String)>,
+    warnings: Vec<String>,
+}
+
+/// Frames of the input, each read once.
+struct Input {
+    target: Target,
+    frames: BTreeMap<usize, Arc<Frame>>,
+    points: BTreeMap<(usize, usize), Arc<[Vec3]>>,
+}
+
+impl Driver {
+    /// One simulation of all members.
+    pub(crate) fn new(members: Vec<Member>) -> Result<Self, LayerError> {
+        let Some(first) = members.first() else {
+            return Err(LayerError::new("there is nothing to simulate"));
+        };
+        let target = first.input.clone();
+        let stepping = common_stepping(&members)?;
+        let is_alone = members.len() == 1;
+        let touches = !is_alone || first.touches;
+        let pre_roll = members.iter().map(|member| member.pre_roll).fold(0.0, f64::max);
+        let rest: Vec<Vec3> = members.iter().flat_map(|member| member.rest.clone()).collect();
+        let (mut cast, mut skins, mut driven) = (Vec::new(), Vec::new(), Vec::new());
+        for member in members {
+            let mesh = member.input.mesh;
+            let name = if is_alone { String::new() } else { member.input.mesh().name.clone() };
+            driven.push(Driven {
+                mesh,
+                name,
+                is_same_mesh: member.is_same_mesh,
+                notes: member.notes,
+                warnings: member.warnings,
+            });
+            cast.push((member.actor, member.body));
+            skins.push((member.skin, member.input));
+        }
+        let scene = Scene::new(cast, &rest, stepping).map_err(explain)?;
+        let collider = if touches { Some(Collider::new(skins, &scene)?) } else { None };
+        let input = Input { target, frames: BTreeMap::new(), points: BTreeMap::new() };
+        Ok(Self { scene, collider, members: driven, input, pre_roll })
+    }
+
+    /// Puts everything on the first frame and lets it settle.
+    fn begin(&mut self, windows: &[Window]) -> Result<bool, LayerError> {
+        let rate = self.input.target.clip.frame_rate_hz;
+        self.scene.begin(windows, self.pre_roll > 0.0).map_err(explain)?;
+        let collider = &mut self.collider;
+        let mut frame = |scene: &mut Scene, time: f64| -> Result<Advanced, dynamics::Error> {
+            if let Some(collider) = collider.as_mut() {
+                let held = collider.hold(0, time, 1.0 / rate);
+                held.map_err(|error| dynamics::Error::Actor(error.to_string().into()))?;
+            }
+            scene.stand_still(1.0 / rate, against(collider))
+        };
+        self.scene.pre_roll(self.pre_roll, rate, &mut frame).map_err(explain)
+    }
+
+    /// The frame that the scene has come to, with what there is to tell of it.
+    fn deliver(
+        &mut self,
+        index: usize,
+        windows: &[Window],
+        result: &mut FrameResult,
+    ) -> Result<(), LayerError> {
+        let [kinetic, elastic] = self.scene.energies();
+        result.figures.add("energy/kinetic", "J", kinetic);
+        result.figures.add("energy/elastic", "J", elastic);
+        let input = self.input.frame(index)?;
+        let mut frame = (*input).clone();
+        let mut surfaces = Vec::new();
+        for (number, (member, window)) in self.members.iter().zip(windows).enumerate() {
+            let (actor, state) = self.scene.actor_and_state(number);
+            let ActorReport { figures, warnings } = actor.report(state, window);
+            let of = if member.name.is_empty() { String::new() } else { format!(", {}", member.name) };
+            figures.into_iter().for_each(|(name, unit, value)| {
+                result.figures.add(format!("{name}{of}"), unit, value);
+            });
+            result.warnings.extend(warnings);
+            let DeliveredSurface { positions, exact } = actor.deliver(state, window);
+            let own = &input.points[member.mesh];
+            // points that follow exactly are the input's own numbers, never a rounded copy
+            let place = |p: usize| match exact[p] && member.is_same_mesh {
+                true => own[p],
+                false => positions[p].as_vec3().to_array(),
+            };
+            frame.points[member.mesh] = (0..positions.len()).map(place).collect();
+            surfaces.push((member.mesh, exact));
+        }
+        if let Some(collider) = &self.collider {
+            let delivered: Vec<(&[[f32; 3]], &[bool])> = surfaces
+                .iter()
+                .map(|(mesh, exact)| (frame.points[*mesh].as_slice(), exact.as_slice()))
+                .collect();
+            collider.report(index, &delivered, result)?;
+        }
+        result.frame = frame;
+        Ok(())
+    }
+}
+
+impl Simulation for Driver {
+    fn frame(&mut self, index: usize) -> Result<FrameResult, LayerError> {
+        let mut result = FrameResult::default();
+        let meshes: Vec<usize> = self.members.iter().map(|member| member.mesh).collect();
+        let windows = self.input.windows(index, &meshes)?;
+        let reset = if index == 0 {
+            result.warnings = self.members.iter().flat_map(|member| member.warnings.clone()).collect();
+            self.begin(&windows)?
+        } else {
+            if let Some(collider) = &mut self.collider {
+                collider.go_to(index)?;
+            }
+            let advanced = self.scene.frame(&windows, against(&mut self.collider)).map_err(explain)?;
+            let Advanced { effort, reset } = advanced;
+            result.figures.add("effort/substeps", "", effort.steps as f64);
+            result.figures.add("effort/Newton iterations", "", effort.iterations as f64);
+            result.figures.add("effort/factorisations", "", effort.factorizations as f64);
+            reset
+        };
+        if reset {
+            let sentence = "no step could follow the animation here: the flesh was put back on it";
+            result.warnings.push(sentence.into());
+        }
+        self.deliver(index, &windows, &mut result)?;
+        Ok(result)
+    }
+
+    fn checkpoint(&self) -> Vec<u8> {
+        let scene = self.scene.to_bytes();
+        let contact = self.collider.as_ref().map(|collider| collider.collision.to_bytes());
+        [&(scene.len() as u64).to_le_bytes()[..], &scene, &contact.unwrap_or_default()].concat()
+    }
+
+    fn restore(&mut self, checkpoint: &[u8]) -> Result<(), LayerError> {
+        let other = || LayerError::new("the checkpoint is not one of this simulation");
+        let (length, rest) = checkpoint.split_first_chunk::<8>().ok_or_else(other)?;
+        let length = u64::from_le_bytes(*length) as usize;
+        let (scene, contact) = rest.split_at_checked(length).ok_or_else(other)?;
+        let restored = match &mut self.collider {
+            Some(collider) => collider.collision.restore(contact),
+            None => contact.is_empty(),
+        };
+        if restored && self.scene.restore(scene) { Ok(()) } else { Err(other()) }
+    }
+
+    fn notes(&self) -> Vec<(String, String)> {
+        let solver = self.scene.solver_info();
+        let mut notes = Vec::new();
+        for (number, member) in self.members.iter().enumerate() {
+            let of = if member.name.is_empty() { String::new() } else { format!("{}: ", member.name) };
+            let own = member.notes.iter().cloned().chain(self.scene.actor(number).notes());
+            notes.extend(own.map(|(name, text)| (format!("{of}{name}"), text)));
+        }
+        notes.push(("linear solver".into(), solver.method));
+        notes.push(("unknowns".into(), solver.unknowns.to_string()));
+        notes.push(("factor".into(), format!("{:.1} MB", solver.factor_bytes as f64 / 1e6)));
+        notes
+    }
+
+    fn cancel_by(&mut self, flag: Arc<AtomicBool>) {
+        self.scene.cancel_by(flag);
+    }
+}
+
+/// What members may not pass through.
+fn against(collider: &mut Option<Collider>) -> Option<&mut dyn ContactModel> {
+    collider.as_mut().map(|collider| &mut collider.collision as &mut dyn ContactModel)
+}
+
+/// A group takes its steps together: the settings that all of its members agree in.
+fn common_stepping(members: &[Member]) -> Result<Settings, LayerError> {
+    let leading = members.iter().find(|member| !member.adapts).or(members.first());
+    let Some(leading) = leading else { return Ok(Settings::default()) };
+    for other in members {
+        let (a, b) = (&leading.stepping, &other.stepping);
+        let differs = [
+            ("substeps", a.substeps != b.substeps),
+            ("integrator", !other.adapts && a.integrator != b.integrator),
+            ("tolerance", !other.adapts && a.tolerance.to_bits() != b.tolerance.to_bits()),
+        ];
+        if let Some((what, _)) = differs.iter().find(|(_, differs)| *differs) {
+            let [a, b] = [leading, other].map(|member| member.input.mesh().name.as_str());
+            let sentence = format!("`{a}` and `{b}` are simulated together, but differ in `{what}`");
+            return Err(LayerError::new(sentence).with_help(format!("give both layers the same `{what}`")));
+        }
+    }
+    Ok(leading.stepping.clone())
+}
+
+impl Input {
+    /// A frame; those long past are forgotten.
+    fn frame(&mut self, index: usize) -> Result<Arc<Frame>, LayerError> {
+        if let Some(frame) = self.frames.get(&index) {
+            return Ok(frame.clone());
+        }
+        let frame = Arc::new(self.target.clip.frame(index)?);
+        self.frames.insert(index, frame.clone());
+        Ok(frame)
+    }
+
+    fn points(&mut self, index: usize, mesh: usize) -> Result<Arc<[Vec3]>, LayerError> {
+        if let Some(points) = self.points.get(&(index, mesh)) {
+            return Ok(points.clone());
+        }
+        let points: Arc<[Vec3]> = to_vectors(&self.frame(index)?.points[mesh]).into();
+        self.points.insert((index, mesh), points.clone());
+        Ok(points)
+    }
+
+    /// The frames around `index`, for each mesh.
+    fn windows(&mut self, index: usize, meshes: &[usize]) -> Result<Vec<Window>, LayerError> {
+        let oldest = index.saturating_sub(2);
+        self.frames.retain(|frame, _| *frame >= oldest);
+        self.points.retain(|(frame, _), _| *frame >= oldest);
+        let (count, frame_rate_hz) = (self.target.clip.frame_count(), self.target.clip.frame_rate_hz);
+        let mut windows = Vec::new();
+        for &mesh in meshes {
+            let mut frames = [None, None, None, None];
+            for (offset, frame) in frames.iter_mut().enumerate() {
+                let at = (index + offset).checked_sub(2).filter(|at| *at < count);
+                *frame = at.map(|at| self.points(at, mesh)).transpose()?;
+            }
+            windows.push(Window { index, frame_rate_hz, frames });
+        }
+        Ok(windows)
+    }
+}

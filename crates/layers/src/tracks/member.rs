@@ -1,0 +1,182 @@
+//! From the dials of tracks to its actor: strengths over time, rest shapes, notes.
+
+use std::sync::Arc;
+
+use geometry::{Bounds, Vec2, Vec3};
+use shell::tracks::{Averages, ConstraintStrength, ForceLimit, Reshaping, TrackedSetup, TrackedShell};
+use shell::{Bending, Cloth, ClothBuilder, Material, Plasticity, Uvs, WindField};
+
+use super::Tracks;
+use shot::{LayerError, Target};
+
+use crate::shared::driver::Member;
+use crate::shared::points::corner_uvs;
+use crate::shared::stepping::stepping;
+
+/// What a cloth is made from, kept so that it can be made again from another rest shape.
+struct Recipe {
+    triangles: Vec<[u32; 3]>,
+    uvs: Option<Vec<[Vec2; 3]>>,
+    material: Material,
+    bending: Bending,
+    wind: Arc<WindField>,
+}
+
+impl Recipe {
+    fn make(&self, rest: &[Vec3]) -> Result<Cloth, shell::Error> {
+        let uvs = self.uvs.as_deref().map_or(Uvs::None, Uvs::PerCorner);
+        let builder = ClothBuilder::new(rest, &self.triangles, &self.material);
+        builder.uvs(uvs).bending(self.bending).wind(self.wind.clone()).build()
+    }
+}
+
+impl Tracks {
+    /// The shell with everything around it.
+    pub(super) fn actor(&self, input: &Target) -> Result<Member, LayerError> {
+        let settings = self;
+        let parts = settings.pieces(input)?;
+        let material = settings.fabric.of(&settings.material).map_err(LayerError::new)?;
+        let recipe = Recipe {
+            uvs: corner_uvs(&parts.mesh),
+            triangles: parts.triangles.clone(),
+            material: material.clone(),
+            bending: settings.bending,
+            wind: Arc::new(settings.wind.clone().field().map_err(LayerError::new)?),
+        };
+        let cloth = recipe.make(&parts.rest).map_err(LayerError::new)?;
+        let mut known = parts.known;
+        cloth.report.massless.iter().for_each(|&point| known[point as usize] = true);
+        let (first, second) = (parts.first.len(), parts.second.as_ref().map_or(0, Averages::len));
+        let averages = match &parts.second {
+            Some(second) => parts.first.and(second),
+            None => parts.first,
+        };
+        let strength = strengths(settings, input, &averages, first, &cloth.masses)?;
+        let force_limit =
+            settings.max_pull.map(|pull| ForceLimit::new(pull, &averages.tracked, &cloth.masses));
+        let mut warnings = Vec::new();
+        if !cloth.report.degenerate_triangles.is_empty() {
+            let count = cloth.report.degenerate_triangles.len();
+            warnings.push(format!("{count} triangles without area were left out"));
+        }
+        warnings.extend(coarse_reliefs(settings, &parts.rest, &parts.triangles));
+        let mut notes = vec![
+            ("mass".into(), format!("{:.3} kg on {:.3} m²", cloth.report.mass, cloth.report.area)),
+            (
+                "guide and tracked points".into(),
+                format!("{} and {}", input.mesh().point_count(), parts.rest.len()),
+            ),
+            ("averages".into(), format!("{first}")),
+        ];
+        if second > 0 {
+            notes.push(("averages afterwards".into(), format!("{second}")));
+        }
+        for relief in &settings.relief {
+            recipe.make(&relief.shape.pressed(&parts.rest, &parts.triangles)).map_err(LayerError::new)?;
+        }
+        let reshaping = (!settings.relief.is_empty()).then(|| Reshaping {
+            shapes: settings.relief.iter().map(|r| r.shape.pressed(&parts.rest, &parts.triangles)).collect(),
+            keys: settings.relief.iter().map(|relief| relief.keys.clone()).collect(),
+            rebuild: Box::new(move |rest: &[Vec3]| recipe.make(rest).ok()),
+        });
+        let size = Bounds::of(input.mesh().rest()).diagonal();
+        let (shell, body) = TrackedShell::new(TrackedSetup {
+            rest: &parts.rest,
+            cloth,
+            friction: material.damping_time(),
+            averages: Some(averages),
+            strength,
+            force_limit,
+            correspondence: parts.correspondence,
+            known,
+            gravity: Vec3::from(settings.gravity),
+            plasticity: Plasticity::of(&material),
+            reshaping,
+            jump: settings.jump * size,
+        });
+        let (contact, known) = (settings.contact.clone().unwrap_or_default(), body.known_points().to_vec());
+        Ok(Member {
+            actor: Box::new(shell),
+            body,
+            skin: contact.skin(&input.mesh().name, parts.rest.clone(), parts.triangles, known),
+            touches: settings.contact.is_some(),
+            rest: parts.rest,
+            input: input.clone(),
+            stepping: stepping(settings.integrator, settings.substeps, settings.tolerance),
+            adapts: false,
+            pre_roll: settings.pre_roll,
+            is_same_mesh: settings.is_same_mesh(),
+            notes,
+            warnings,
+        })
+    }
+}
+
+/// Strengths of all averages over time: loosened regions, and the first set letting go as the second takes hold.
+fn strengths(
+    settings: &Tracks,
+    input: &Target,
+    averages: &Averages,
+    first: usize,
+    masses: &[f64],
+) -> Result<ConstraintStrength, LayerError> {
+    if settings.loosen.is_empty() && settings.then.is_none() {
+        return Ok(ConstraintStrength::hard());
+    }
+    let mut keys: Vec<Vec<[f64; 2]>> = vec![Vec::new(); averages.len()];
+    for loosen in &settings.loosen {
+        let weights = loosen.region.weights(&input.clip, input.mesh, &input.folder)?;
+        for (r, keys) in keys.iter_mut().enumerate() {
+            // a region counts as far as it lies under the test function
+            let (mut inside, mut all) = (0.0, 0.0);
+            for (point, weight) in averages.guide.row(r) {
+                inside += weight.abs() * f64::from(weights[point as usize]);
+                all += weight.abs();
+            }
+            let share = inside / all;
+            if share > 0.0 {
+                let strength = |&[time, s]: &[f64; 2]| [time, 1.0 + share * (s - 1.0)];
+                *keys = multiplied(keys, &loosen.keys.iter().map(strength).collect::<Vec<_>>());
+            }
+        }
+    }
+    if let Some(then) = &settings.then {
+        for (r, keys) in keys.iter_mut().enumerate() {
+            let ends = if r < first { [1.0, 0.0] } else { [0.0, 1.0] };
+            // both hold half-way, so that in between nothing falls
+            let middle = 0.5 * (then.from + then.to);
+            *keys = multiplied(keys, &[[then.from, ends[0]], [middle, 0.9], [then.to, ends[1]]]);
+        }
+    }
+    Ok(ConstraintStrength::new(keys, &averages.tracked, masses, settings.follow_stiffness))
+}
+
+/// The product of two curves, at the keys of both.
+fn multiplied(a: &[[f64; 2]], b: &[[f64; 2]]) -> Vec<[f64; 2]> {
+    if a.is_empty() {
+        return b.to_vec();
+    }
+    let mut times: Vec<f64> = a.iter().chain(b).map(|key| key[0]).collect();
+    times.sort_by(f64::total_cmp);
+    times.dedup();
+    let at = shell::tracks::linear_between;
+    times.into_iter().map(|time| [time, at(a, time) * at(b, time)]).collect()
+}
+
+/// Patterns that the mesh is too coarse to hold.
+fn coarse_reliefs(settings: &Tracks, rest: &[Vec3], triangles: &[[u32; 3]]) -> Vec<String> {
+    let sides = triangles.iter().flat_map(|t| {
+        let [a, b, c] = t.map(|v| rest[v as usize]);
+        [a.distance(b), b.distance(c), c.distance(a)]
+    });
+    let (sum, count) = sides.fold((0.0, 0), |(sum, count), side| (sum + side, count + 1));
+    let side = sum / f64::from(count.max(1));
+    let too_fine =
+        settings.relief.iter().enumerate().filter(|(_, relief)| relief.shape.wavelength < 3.0 * side);
+    too_fine
+        .map(|(i, relief)| {
+            let wave = relief.shape.wavelength;
+            format!("relief {i} repeats every {wave:.3} m, but edges are {side:.3} m long: raise `subdivide`")
+        })
+        .collect()
+}

@@ -1,0 +1,168 @@
+//! Cloth as an actor: it hangs on the points that follow, moves freely elsewhere, and may be made of threads that do not stretch.
+
+use std::sync::Arc;
+
+use dynamics::{
+    Actor, ActorReport, Body, BodyBuilder, DeliveredSurface, Elements, Error, Filter, Follow, FollowDamping,
+    Forces, Guide, GuideSample, MaxDistance, Motion, Part, Span, State, StaticGuide, Window,
+    follow_stiffness,
+};
+use geometry::Vec3;
+
+use crate::{Cloth, InextensibleThreads, Membrane, Strain};
+
+/// What a cloth actor is made of.
+pub struct ClothSetup<'a> {
+    /// Its elements.
+    pub cloth: Cloth,
+    /// Rayleigh's β of its internal friction, in seconds.
+    pub friction: f64,
+    /// How much each point follows the animation: 1 exactly, 0 not at all, in between softly.
+    pub follow: &'a [f32],
+    /// How fast a point of weight ½ is drawn to the animation: the frequency of its swing, in Hz.
+    pub follow_frequency_hz: f64,
+    /// How much that swing is damped: 1 just does not overshoot.
+    pub follow_damping: f64,
+    /// No point strays further from the animation than this, in metres.
+    pub max_distance: Option<f64>,
+    /// In m/s².
+    pub gravity: Vec3,
+    /// Threads that do not stretch, if there are.
+    pub threads: Option<InextensibleThreads>,
+}
+
+/// A cloth in motion.
+pub struct ClothActor {
+    part: Part,
+    known: Vec<bool>,
+    membranes: Vec<([u32; 3], Membrane)>,
+    threads: Option<InextensibleThreads>,
+    max_distance: Option<MaxDistance>,
+    start: Vec<Vec3>,
+    span: Arc<Span>,
+}
+
+impl ClothActor {
+    /// The cloth, and the body it brings along.
+    pub fn new(setup: ClothSetup<'_>) -> (Self, BodyBuilder) {
+        let ClothSetup { cloth, friction, follow, follow_frequency_hz, follow_damping, .. } = setup;
+        let ClothSetup { max_distance, gravity, threads, .. } = setup;
+        let (masses, count) = (&cloth.masses, cloth.masses.len());
+        // Nothing moves a point without mass, so it goes with the animation.
+        let known: Vec<bool> = (0..count).map(|p| follow[p] >= 1.0 || masses[p] <= 0.0).collect();
+        let soft = || (0..count).filter(|&p| !known[p] && follow[p] > 0.0);
+        let stiffness = |p: usize| follow_stiffness(masses[p], f64::from(follow[p]), follow_frequency_hz);
+        let critical = |p: usize| 2.0 * (stiffness(p) * masses[p]).sqrt();
+        let springs: Vec<(u32, f64)> = soft().map(|p| (p as u32, stiffness(p))).collect();
+        let dampers: Vec<(u32, f64)> = soft().map(|p| (p as u32, follow_damping * critical(p))).collect();
+        let mut body = Body::builder(cloth.masses.clone())
+            .energy(Elements::new(cloth.membranes.iter().copied()).damped(friction))
+            .energy(Elements::new(cloth.hinges).damped(friction))
+            .energy(Elements::new(cloth.plates).damped(friction))
+            .force(Forces(Elements::new(cloth.air)))
+            .known(known.clone())
+            .gravity(gravity);
+        if !springs.is_empty() {
+            body = body.energy(Follow::new(springs)).force(FollowDamping::new(dampers));
+        }
+        if let Some(threads) = &threads {
+            body = threads.add_to(body);
+        }
+        let actor = Self {
+            part: body.part(),
+            known,
+            membranes: cloth.membranes,
+            threads,
+            max_distance: max_distance.map(|distance| MaxDistance::new(vec![distance; count])),
+            start: Vec::new(),
+            span: Arc::default(),
+        };
+        (actor, body)
+    }
+
+    fn positions<'a>(&self, state: &'a State) -> &'a [Vec3] {
+        &state.positions[self.part.points.clone()]
+    }
+}
+
+impl Actor for ClothActor {
+    fn bind(&mut self, body: &Body, part: &Part) -> Result<(), Error> {
+        self.part = part.clone();
+        self.max_distance = self.max_distance.take().map(|limit| limit.from_point(part.points.start));
+        self.threads.as_mut().map_or(Ok(()), |threads| threads.bind(body, part))
+    }
+
+    fn begin(&mut self, _: &Body, window: &Window, _: bool, state: &mut State) -> Result<(), Error> {
+        self.start = window.here().to_vec();
+        state.positions[self.part.points.clone()].copy_from_slice(&self.start);
+        Ok(())
+    }
+
+    fn still_guide(&self) -> Box<dyn Guide> {
+        Box::new(StaticGuide::new(self.start.clone()))
+    }
+
+    fn begin_frame(&mut self, _: &Body, window: &Window, _: &mut State) -> Result<Motion, Error> {
+        // before the first frame the animation stands still, as it does in the pre-roll
+        self.span = Arc::new(Span::through(
+            window.start(),
+            window.frame_rate_hz,
+            window.around().map(<[Vec3]>::to_vec),
+        ));
+        Ok(Motion::Simulated)
+    }
+
+    fn guide(&self) -> Box<dyn Guide> {
+        Box::new(self.span.clone())
+    }
+
+    fn correct(
+        &mut self,
+        body: &Body,
+        sample: &GuideSample,
+        before: &State,
+        after: &mut State,
+        seconds: f64,
+    ) -> bool {
+        let holds = match &mut self.threads {
+            Some(threads) => threads.correct(body, sample, before, after, seconds),
+            None => true,
+        };
+        let limit = self.max_distance.as_mut().filter(|_| holds);
+        holds && limit.is_none_or(|limit| limit.apply(body, sample, before, after, seconds))
+    }
+
+    fn explain(&self, error: &Error, body: &Body, guide: &[Vec3]) -> Option<[String; 2]> {
+        let own = self.part.points.clone();
+        self.threads.as_ref()?.explain(error, &body.known()[own.clone()], &guide[own])
+    }
+
+    fn deliver(&self, state: &State, _: &Window) -> DeliveredSurface {
+        DeliveredSurface { positions: self.positions(state).to_vec(), exact: self.known.clone() }
+    }
+
+    fn report(&mut self, state: &State, _: &Window) -> ActorReport {
+        let mut report = ActorReport::default();
+        let x = &state.positions[self.part.points.clone()];
+        match &mut self.threads {
+            Some(threads) => threads.report(x, &mut report),
+            None => {
+                let strain = Strain::measure(&self.membranes, x);
+                report.add("strain/max stretch", "%", 100.0 * strain.max_stretch);
+                report.add("strain/mean", "%", 100.0 * strain.mean);
+            }
+        }
+        report
+    }
+
+    fn to_bytes(&self) -> Vec<u8> {
+        self.threads.as_ref().map(InextensibleThreads::to_bytes).unwrap_or_default()
+    }
+
+    fn restore(&mut self, bytes: &[u8]) -> bool {
+        match &mut self.threads {
+            Some(threads) => threads.restore(bytes),
+            None => bytes.is_empty(),
+        }
+    }
+}
