@@ -21,6 +21,8 @@ pub(crate) const ALL: &[Demo] = &[
     Demo { name: "ball", text: include_str!("../demos/ball.toml") },
     Demo { name: "completion", text: include_str!("../demos/completion.toml") },
     Demo { name: "cape", text: include_str!("../demos/cape.toml") },
+    Demo { name: "costume", text: include_str!("../demos/costume.toml") },
+    Demo { name: "belly", text: include_str!("../demos/belly.toml") },
     Demo { name: "drape", text: include_str!("../demos/drape.toml") },
     Demo { name: "sheet", text: include_str!("../demos/sheet.toml") },
     Demo { name: "box", text: include_str!("../demos/box.toml") },

@@ -1,4 +1,6 @@
-//! A cape around the neck of a body: narrow at the collar, wide at the hem, clear of whatever is behind.
+//! What a body wears: panels of cloth that hang from a collar, clear of whatever is behind. A cape, and a costume of five.
+
+use std::f64::consts::PI;
 
 use clip::Mesh;
 use geometry::Vec3;
@@ -6,20 +8,83 @@ use geometry::Vec3;
 use crate::shapes;
 use crate::surface::Body;
 
-/// Cells around and down.
-const CELLS: [usize; 2] = [34, 30];
-/// Heights of collar and hem, in metres.
-const HEIGHTS: [f64; 2] = [0.725, 0.2];
-/// How far it goes around the back to either side, at the collar and at the hem, in radians.
-const ANGLES: [f64; 2] = [1.0, 1.35];
-/// What it keeps from the body, at the collar and at the hem, in metres.
-const CLEAR: [f64; 2] = [0.012, 0.06];
+/// A panel of cloth around a body, wide at the hem.
+pub(crate) struct Panel {
+    name: &'static str,
+    /// Cells around and down.
+    cells: [usize; 2],
+    /// Heights of collar and hem, in metres.
+    heights: [f64; 2],
+    /// Where its middle is: 0 behind, π in front, π/2 to the left, in radians.
+    middle: f64,
+    /// How far it goes around to either side, at the collar and at the hem, in radians.
+    angles: [f64; 2],
+    /// What it keeps from the body, at the collar and at the hem, in metres.
+    clear: [f64; 2],
+}
 
-/// The cape at rest, open in front, with its group `collar`.
-pub(crate) fn mesh(body: &Body, material: Option<usize>) -> Mesh {
-    let [around, down] = CELLS;
+/// A cape, open in front.
+pub(crate) const CAPE: Panel = Panel {
+    name: "cape",
+    cells: [34, 30],
+    heights: [0.725, 0.2],
+    middle: 0.0,
+    angles: [1.0, 1.35],
+    clear: [0.012, 0.06],
+};
+
+/// Five garments over each other: a panel to either side, one in front, one behind, and a cape over all.
+pub(crate) const COSTUME: [Panel; 5] = [
+    Panel {
+        name: "left",
+        cells: [12, 12],
+        heights: [0.6, 0.24],
+        middle: PI / 2.0,
+        angles: [0.75, 0.85],
+        clear: [0.012, 0.03],
+    },
+    Panel {
+        name: "right",
+        cells: [12, 12],
+        heights: [0.6, 0.24],
+        middle: -PI / 2.0,
+        angles: [0.75, 0.85],
+        clear: [0.012, 0.03],
+    },
+    Panel {
+        name: "apron",
+        cells: [14, 12],
+        heights: [0.62, 0.26],
+        middle: PI,
+        angles: [0.95, 1.0],
+        clear: [0.024, 0.045],
+    },
+    Panel {
+        name: "back",
+        cells: [14, 12],
+        heights: [0.62, 0.26],
+        middle: 0.0,
+        angles: [0.95, 1.0],
+        clear: [0.024, 0.045],
+    },
+    Panel {
+        name: "cape",
+        cells: [18, 16],
+        heights: [0.7, 0.2],
+        middle: 0.0,
+        angles: [1.05, 1.4],
+        clear: [0.04, 0.085],
+    },
+];
+
+/// The panel at rest, with its group `collar`.
+pub(crate) fn mesh(body: &Body, panel: &Panel, material: Option<usize>) -> Mesh {
+    let &Panel { cells: [around, down], heights, middle, angles, clear, .. } = panel;
     let between = |[from, to]: [f64; 2], t: f64| from + t * (to - from);
-    let direction = |angle: f64| Vec3::new(angle.sin(), 0.0, -angle.cos());
+    let direction = |angle: f64| {
+        let angle = angle + middle;
+        Vec3::new(angle.sin(), 0.0, -angle.cos())
+    };
     // from far behind inwards, until the body is as near as it may be
     let reach = |angle: f64, height: f64, clear: f64| {
         let mut radius = 0.6;
@@ -37,8 +102,8 @@ pub(crate) fn mesh(body: &Body, material: Option<usize>) -> Mesh {
         let t = j as f64 / down as f64;
         // hangs from where the body is widest
         let widest = (0..=around).map(|i| {
-            let angle = between(ANGLES, t) * (2.0 * i as f64 / around as f64 - 1.0);
-            reach(angle, between(HEIGHTS, t), between(CLEAR, t))
+            let angle = between(angles, t) * (2.0 * i as f64 / around as f64 - 1.0);
+            reach(angle, between(heights, t), between(clear, t))
         });
         let row: Vec<f64> = widest.collect();
         for (i, radius) in row.into_iter().enumerate() {
@@ -49,13 +114,13 @@ pub(crate) fn mesh(body: &Body, material: Option<usize>) -> Mesh {
     let place = |p: Vec3| {
         let (i, j) = ((p.x * around as f64).round() as usize, (p.y * down as f64).round() as usize);
         let t = j as f64 / down as f64;
-        let angle = between(ANGLES, t) * (2.0 * p.x - 1.0);
-        Vec3::Y * between(HEIGHTS, t) + radii[j * (around + 1) + i] * direction(angle)
+        let angle = between(angles, t) * (2.0 * p.x - 1.0);
+        Vec3::Y * between(heights, t) + radii[j * (around + 1) + i] * direction(angle)
     };
     let unit = shapes::grid(around, down, Vec3::ZERO, Vec3::X, Vec3::Y);
     let is_collar: Vec<f32> =
         unit.points.iter().map(|p| if p.y < 0.5 / down as f64 { 1.0 } else { 0.0 }).collect();
-    let mut mesh = unit.map(place).mesh("cape", material);
+    let mut mesh = unit.map(place).mesh(panel.name, material);
     mesh.set_group("collar", is_collar);
     mesh
 }

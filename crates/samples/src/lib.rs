@@ -38,7 +38,7 @@ mod twisting_box;
 mod check;
 
 pub use bag::{Bag, bag, bag_fine};
-pub use biped::{Biped, biped, biped_cape};
+pub use biped::{Biped, biped, biped_cape, biped_costume};
 pub use branch::{Branch, branch};
 pub use curtain::{Curtain, curtain};
 pub use drape::{Drape, drape};

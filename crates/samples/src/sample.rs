@@ -68,6 +68,11 @@ pub fn all() -> &'static [Sample] {
         },
         Sample { name: "biped_cape", summary: "the same fellow in a cape", make: crate::biped_cape },
         Sample {
+            name: "biped_costume",
+            summary: "the same fellow in five garments over each other",
+            make: crate::biped_costume,
+        },
+        Sample {
             name: "plant",
             summary: "a potted plant, lifted, jerked aside and put down",
             make: crate::plant,
