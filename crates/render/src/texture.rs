@@ -1,8 +1,13 @@
 //! Base-colour pictures of materials: decoded once, with smaller copies so that far surfaces do not flicker.
 
+use std::io::Cursor;
+
 use glam::{Vec2, Vec3, Vec4};
 
 use crate::color::linear_from_srgb;
+
+/// A few bytes can promise any number of pixels, and each takes 21 bytes here: this many take 1.4 GB.
+const MOST_PIXELS: u64 = 8192 * 8192;
 
 /// A decoded picture and its halvings, in linear light with alpha.
 pub(crate) struct Texture {
@@ -16,9 +21,14 @@ struct Level {
 }
 
 impl Texture {
-    /// Decodes PNG, JPEG or WebP; `None` when the bytes are none of them or broken.
+    /// Decodes PNG, JPEG or WebP; `None` when the bytes are none of them, broken, or too many pixels.
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
-        let picture = image::load_from_memory(bytes).ok()?.into_rgba8();
+        let reader = || image::ImageReader::new(Cursor::new(bytes)).with_guessed_format().ok();
+        let (width, height) = reader()?.into_dimensions().ok()?;
+        if u64::from(width) * u64::from(height) > MOST_PIXELS {
+            return None;
+        }
+        let picture = reader()?.decode().ok()?.into_rgba8();
         let (width, height) = (picture.width() as usize, picture.height() as usize);
         if width == 0 || height == 0 {
             return None;
@@ -87,7 +97,7 @@ mod tests {
         let picture = image::RgbaImage::from_fn(4, 2, |x, y| {
             if (x + y) % 2 == 0 { image::Rgba([255, 255, 255, 255]) } else { image::Rgba([0, 0, 0, 255]) }
         });
-        let mut bytes = std::io::Cursor::new(Vec::new());
+        let mut bytes = Cursor::new(Vec::new());
         picture.write_to(&mut bytes, image::ImageFormat::Png).expect("encodes");
         Texture::decode(bytes.get_ref()).expect("decodes")
     }
@@ -106,5 +116,53 @@ mod tests {
     fn broken_bytes_are_no_texture() {
         assert!(Texture::decode(b"not a picture").is_none());
         assert!(Texture::decode(&[]).is_none());
+    }
+
+    fn encoded(width: u32, height: u32, format: image::ImageFormat) -> Vec<u8> {
+        let picture = image::RgbImage::from_fn(width, height, |x, y| image::Rgb([x as u8, y as u8, 128]));
+        let mut bytes = Cursor::new(Vec::new());
+        picture.write_to(&mut bytes, format).expect("encodes");
+        bytes.into_inner()
+    }
+
+    #[test]
+    fn damaged_pictures_are_decoded_or_not_but_never_a_panic() {
+        use image::ImageFormat::{Jpeg, Png, WebP};
+        for format in [Png, Jpeg, WebP] {
+            let good = encoded(17, 9, format);
+            assert!(Texture::decode(&good).is_some());
+            let mut state = 1_u64;
+            let mut random = |below: usize| {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                (state >> 33) as usize % below
+            };
+            for _ in 0..300 {
+                let mut bytes = good.clone();
+                for _ in 0..=random(3) {
+                    let at = random(bytes.len());
+                    bytes[at] = random(256) as u8;
+                }
+                if random(4) == 0 {
+                    bytes.truncate(random(bytes.len()));
+                }
+                let _ = Texture::decode(&bytes);
+            }
+        }
+    }
+
+    #[test]
+    fn a_few_bytes_that_promise_a_billion_pixels_are_refused() {
+        // the width and height of a PNG, and the checksum over them
+        let mut bytes = encoded(4, 4, image::ImageFormat::Png);
+        for side in [16, 20] {
+            bytes[side..side + 4].copy_from_slice(&40_000_u32.to_be_bytes());
+        }
+        let crc = !bytes[12..29].iter().fold(u32::MAX, |crc, &byte| {
+            (0..8).fold(crc ^ u32::from(byte), |crc, _| (crc >> 1) ^ (0xedb8_8320 * (crc & 1)))
+        });
+        bytes[29..33].copy_from_slice(&crc.to_be_bytes());
+        let reader = image::ImageReader::new(Cursor::new(&bytes)).with_guessed_format().expect("reads");
+        assert_eq!(reader.into_dimensions().expect("a whole header"), (40_000, 40_000));
+        assert!(Texture::decode(&bytes).is_none());
     }
 }
