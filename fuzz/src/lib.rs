@@ -11,7 +11,7 @@ const SQUARE: &[u8] = b"v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nf 1 2 3\nf 1 3 4\n";
 /// asking for absurd amounts of memory are not.
 pub fn read_as(name: &str, bytes: &[u8]) {
     in_folder(name, bytes, |path| {
-        let _ = describe(path);
+        let _ = describe(path, &ReadOptions::default());
         let Ok(clip) = read(path, &ReadOptions::default()) else { return };
         for frame in [0, 1, clip.frame_count() / 2, clip.frame_count().saturating_sub(1)] {
             let _ = clip.frame(frame);

@@ -36,8 +36,8 @@ impl Console {
 
     /// The answer, on stdout, with a line's end.
     pub(crate) fn answer(&self, text: impl AsRef<str>) -> Result<(), CliError> {
-        let text = text.as_ref();
-        self.answer_bytes(format!("{}\n", text.strip_suffix('\n').unwrap_or(text)).as_bytes())
+        let text = plain(text.as_ref());
+        self.answer_bytes(format!("{}\n", text.strip_suffix('\n').unwrap_or(&text)).as_bytes())
     }
 
     /// The answer as it is.
@@ -58,7 +58,7 @@ impl Console {
     /// A remark, on stderr.
     pub(crate) fn remark(&self, text: &str) {
         if !self.quiet {
-            say(text);
+            say(&plain(text));
         }
     }
 
@@ -77,6 +77,11 @@ impl Console {
     pub(crate) fn progress(&self) -> Arc<Listener> {
         Arc::new(Listener { console: *self, task: Mutex::new(None) })
     }
+}
+
+/// Text without control characters: a name in a stranger's file must not move the cursor or colour the terminal.
+pub(crate) fn plain(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() && c != '\n' && c != '\t' { '\u{fffd}' } else { c }).collect()
 }
 
 /// A line on stderr; when nobody reads it, nobody misses it.
@@ -203,6 +208,10 @@ impl Progress for Listener {
                 };
                 self.begin(&mut slot, &title, frames, Some(reused.min(frames)));
             }
+            Event::NoLocks { folder } => self.console.remark(&format!(
+                "warning: {} knows no locks; take care that no other bake writes there",
+                folder.display()
+            )),
             Event::Frame { done, of, .. } => self.advance(&mut slot, done, of),
             Event::Writing { path } => {
                 let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();

@@ -6,6 +6,8 @@ use std::path::Path;
 use miette::Diagnostic;
 use shot::Diagnostics;
 
+use crate::console::plain;
+
 /// The input cannot be read, or the bake failed.
 pub(crate) const INPUT: u8 = 1;
 /// The command line or the shot file has mistakes.
@@ -130,14 +132,21 @@ pub(crate) fn diagnostic_json(diagnostic: &shot::Diagnostic) -> serde_json::Valu
 
 impl From<&clip::Error> for CliError {
     fn from(error: &clip::Error) -> Self {
+        let message = plain(&error.to_string());
         let said = match error {
             clip::Error::Io { path, source } => return unreadable(path, source),
             clip::Error::NotFinite { .. } => {
-                Self::input(error.to_string()).with_help("repair the file in the program that wrote it")
+                Self::input(message).with_help("repair the file in the program that wrote it")
             }
-            _ => Self::input(error.to_string()),
+            _ => Self::input(message),
         };
         match error {
+            clip::Error::Outside { .. } => said.with_help(
+                "what a file names must lie in its own folder; if you trust it, read it with --allow-outside",
+            ),
+            clip::Error::Changed { .. } | clip::Error::NotInManifest { .. } => {
+                said.with_help("nothing of it was stored; run the same command again")
+            }
             clip::Error::Malformed { .. } => {
                 said.with_help("the file is damaged or was not written to its end; export it again")
             }

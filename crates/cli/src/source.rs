@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
-use clip::{Clip, Frame, Frames, ReadOptions};
+use clip::{Clip, Files, Frame, Frames, ReadOptions};
 use shot::FrameRange;
 
 use crate::console::Listener;
@@ -29,41 +29,74 @@ pub(crate) struct Reading {
     /// The .pc2 or .mdd that moves an .obj
     #[arg(long, value_name = "FILE", help_heading = "Reading")]
     cache: Option<PathBuf>,
+    #[command(flatten)]
+    trust: Trust,
+}
+
+/// How far a file is trusted.
+#[derive(Args, Clone)]
+pub(crate) struct Trust {
+    /// Let the file name others (buffers, pictures, materials) outside its own folder
+    #[arg(long, help_heading = "Reading")]
+    allow_outside: bool,
+}
+
+impl Trust {
+    /// Opens what the path names, everything else taken from the file.
+    pub(crate) fn open(&self, path: &Path) -> Result<Clip, CliError> {
+        open(path, &ReadOptions { files: self.files(), ..ReadOptions::default() })
+    }
+
+    /// Whether files may name others outside their folders.
+    pub(crate) fn allows_outside(&self) -> bool {
+        self.allow_outside
+    }
+
+    /// Which files may be read.
+    pub(crate) fn files(&self) -> Files {
+        Files::default().allow_outside(self.allow_outside)
+    }
 }
 
 impl Reading {
-    /// How long one unit of the file is, when it was said.
-    pub(crate) fn unit(&self) -> Option<f64> {
-        self.unit
+    /// How far the file is trusted.
+    pub(crate) fn trust(&self) -> &Trust {
+        &self.trust
     }
 
     /// Opens what the path names.
     pub(crate) fn open(&self, path: &Path) -> Result<Clip, CliError> {
-        if let Some(name) = sample_name(path) {
-            return sample(&name);
-        }
-        refuse_shots(path)?;
-        let options = ReadOptions {
+        open(path, &self.options())
+    }
+
+    /// What was said about reading.
+    pub(crate) fn options(&self) -> ReadOptions {
+        ReadOptions {
             clip: self.clip.clone(),
             frame_rate_hz: self.rate,
             unit_in_metres: self.unit,
             mesh: self.mesh.clone(),
             cache: self.cache.clone(),
+            files: self.trust.files(),
             ..ReadOptions::default()
-        };
-        Ok(clip::read(path, &options)?)
+        }
     }
 }
 
-/// Opens what the path names, everything taken from the file.
-pub(crate) fn open(path: &Path) -> Result<Clip, CliError> {
+fn open(path: &Path, options: &ReadOptions) -> Result<Clip, CliError> {
     match sample_name(path) {
         Some(name) => sample(&name),
         None => {
             refuse_shots(path)?;
-            Ok(clip::read(path, &ReadOptions::default())?)
+            Ok(clip::read(path, options)?)
         }
     }
+}
+
+/// Whether the ending is that of a format with tets.
+pub(crate) fn has_tets(path: &Path) -> bool {
+    let ending = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase());
+    ending.is_some_and(|ending| clip::TET_ENDINGS.contains(&ending.as_str()))
 }
 
 /// The name behind `sample:`.

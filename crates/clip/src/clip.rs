@@ -27,6 +27,8 @@ pub struct Clip {
     pub bvh: Option<BvhLayout>,
     /// Where the meshes stand in the USD layer that they came from.
     pub usd: Option<UsdLayout>,
+    /// What the reader had to leave out, a sentence each.
+    pub warnings: Vec<String>,
     frames: Arc<dyn Frames>,
 }
 
@@ -48,6 +50,7 @@ impl Clip {
             images: Vec::new(),
             bvh: None,
             usd: None,
+            warnings: Vec::new(),
             frames,
         }
     }

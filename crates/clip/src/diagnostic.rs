@@ -52,6 +52,10 @@ pub fn diagnose(clip: &Clip) -> Vec<Diagnostic> {
     if clip.meshes.is_empty() && clip.skeleton.is_none() {
         diagnostics.push(Diagnostic::of_clip("the clip", "it has neither a mesh nor a skeleton"));
     }
+    for words in &clip.warnings {
+        diagnostics
+            .push(Diagnostic { severity: Severity::Warning, ..Diagnostic::of_clip("the file", words) });
+    }
     for mesh in &clip.meshes {
         of_mesh(mesh, &mut diagnostics);
     }

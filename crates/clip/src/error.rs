@@ -13,6 +13,38 @@ pub enum Error {
         /// What the system said.
         source: std::io::Error,
     },
+    /// Not a plain file: a device has no end, and a pipe may never begin.
+    #[error("{}: it is {kind}, and only plain files are read", path.display())]
+    NotAFile {
+        /// What was to be opened.
+        path: PathBuf,
+        /// What it is.
+        kind: &'static str,
+    },
+    /// A file names another one that it may not: strangers do not choose what is read.
+    #[error("{}: {place}: `{name}` {problem}", path.display())]
+    Outside {
+        /// The file that names it.
+        path: PathBuf,
+        /// Where in the file.
+        place: String,
+        /// What it names.
+        name: String,
+        /// How it leads out of the file's folder.
+        problem: &'static str,
+    },
+    /// A file does not hold any more what it held when it was first seen.
+    #[error("{}: the file was changed while it was in use", path.display())]
+    Changed {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A file that nobody knew of when the manifest was sealed.
+    #[error("{}: the file was not there when the list of all files was made", path.display())]
+    NotInManifest {
+        /// The file.
+        path: PathBuf,
+    },
     /// A file breaks its format's rules.
     #[error("{}: {place}: {problem}", path.display())]
     Malformed {

@@ -27,6 +27,7 @@ mod compare;
 mod diagnostic;
 mod error;
 mod faces;
+mod files;
 mod format;
 mod frames;
 mod grid;
@@ -45,9 +46,10 @@ pub use compare::{
 pub use diagnostic::{Diagnostic, Severity, diagnose};
 pub use error::Error;
 pub use faces::Faces;
+pub use files::{FileHash, FilePath, Files, SourceFile, named_files};
 pub use format::{
     Animation, BvhChannel, BvhLayout, DEFAULT_FRAME_RATE_HZ, Description, Format, Numbered, ReadOptions,
-    UsdLayout, UsdPrim, WriteOptions, Written, describe, read, write,
+    UsdLayout, UsdPrim, WriteOptions, Written, describe, read, source_files, write, write_whole,
 };
 pub use frames::{Frame, Frames, MemoryFrames};
 pub use grid::Grid;

@@ -28,8 +28,23 @@ impl Material {
 pub struct Image {
     /// Its name in the file.
     pub name: String,
-    /// `image/png` or `image/jpeg`.
+    /// `image/png`, `image/jpeg`, `image/webp` or `image/ktx2`.
     pub mime_type: String,
     /// The encoded bytes.
     pub bytes: Vec<u8>,
+}
+
+impl Image {
+    /// The kind of picture by its first bytes; `None` for everything that is no PNG, JPEG, WebP or KTX2.
+    pub fn mime_type_of(bytes: &[u8]) -> Option<&'static str> {
+        match bytes {
+            [0x89, b'P', b'N', b'G', 0x0d, 0x0a, 0x1a, 0x0a, ..] => Some("image/png"),
+            [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
+            [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some("image/webp"),
+            [0xab, b'K', b'T', b'X', b' ', b'2', b'0', 0xbb, 0x0d, 0x0a, 0x1a, 0x0a, ..] => {
+                Some("image/ktx2")
+            }
+            _ => None,
+        }
+    }
 }

@@ -3,12 +3,12 @@
 //! A selector gives every point of a mesh a weight between zero and one. Places are those of the clip's first frame:
 //! what the artist sees when the shot is opened.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use geometry::{Topology, Vec3};
 use serde::{Deserialize, Serialize};
 
-use crate::{Clip, Error, Mesh, Result};
+use crate::{Clip, Error, FilePath, Files, Mesh, Result};
 
 /// Chooses points of a mesh, in a shot file `{ group = "hoist" }`, `{ height = { from = 1.0, to = 1.2 } }`, `"all"`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -30,7 +30,7 @@ pub enum Selector {
     /// One connected piece of the mesh, counted from zero in the order of their first points.
     Component(usize),
     /// A weight for each point from a file beside the shot: JSON or CSV.
-    File(PathBuf),
+    File(FilePath),
     /// What any of these choose: the largest weight.
     Any(Vec<Selector>),
     /// What this does not choose: one minus its weight.
@@ -78,8 +78,12 @@ pub struct HeightRegion {
 }
 
 impl Selector {
-    /// A weight for each point of a mesh. Files are looked for in `folder`.
-    pub fn weights(&self, clip: &Clip, mesh: usize, folder: &Path) -> Result<Vec<f32>> {
+    /// A weight for each point of a mesh. Side files are those of `files`: a folder will do.
+    pub fn weights(&self, clip: &Clip, mesh: usize, files: impl Into<Files>) -> Result<Vec<f32>> {
+        self.weights_among(clip, mesh, &files.into())
+    }
+
+    fn weights_among(&self, clip: &Clip, mesh: usize, files: &Files) -> Result<Vec<f32>> {
         let Some(shape) = clip.meshes.get(mesh) else {
             let names = clip.meshes.iter().map(|mesh| mesh.name.clone());
             return Err(Error::no_such_name(
@@ -118,18 +122,20 @@ impl Selector {
                 smooth((p.y - from) / (to - from))
             }),
             Self::Component(number) => component_weights(shape, *number),
-            Self::File(path) => read_weights(&folder.join(path), shape.point_count()),
+            Self::File(path) => read_weights(files, &files.path(path), shape.point_count()),
             Self::Any(selectors) => {
                 let mut weights = vec![0.0_f32; shape.point_count()];
                 for selector in selectors {
-                    let others = selector.weights(clip, mesh, folder)?;
+                    let others = selector.weights_among(clip, mesh, files)?;
                     weights.iter_mut().zip(others).for_each(|(weight, other)| *weight = weight.max(other));
                 }
                 Ok(weights)
             }
-            Self::Not(selector) => {
-                Ok(selector.weights(clip, mesh, folder)?.into_iter().map(|weight| 1.0 - weight).collect())
-            }
+            Self::Not(selector) => Ok(selector
+                .weights_among(clip, mesh, files)?
+                .into_iter()
+                .map(|weight| 1.0 - weight)
+                .collect()),
         }
     }
 }
@@ -183,8 +189,8 @@ fn component_weights(mesh: &Mesh, number: usize) -> Result<Vec<f32>> {
 /// Weights from a side file. JSON: a list with a number for each point, or a list of `[point, weight]`. CSV: a line
 /// with a weight for each point, or lines `point,weight`; a first line without numbers is a heading. Points that are
 /// not named weigh nothing.
-fn read_weights(path: &Path, point_count: usize) -> Result<Vec<f32>> {
-    let bytes = std::fs::read(path).map_err(|source| Error::Io { path: path.to_path_buf(), source })?;
+fn read_weights(files: &Files, path: &Path, point_count: usize) -> Result<Vec<f32>> {
+    let bytes = files.read(path)?;
     let bad = |place: String, problem: String| Error::Malformed { path: path.to_path_buf(), place, problem };
     let is_json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
     let rows: Vec<Vec<f64>> = if is_json {

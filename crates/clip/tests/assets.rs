@@ -55,7 +55,7 @@ fn every_named_animation_reads() {
     let Some(folder) = assets("gltf") else { return };
     for name in ["RobotExpressive.glb", "Med_MovementBasic.glb"] {
         let path = folder.join(name);
-        let animations = describe(&path).unwrap().animations;
+        let animations = describe(&path, &ReadOptions::default()).unwrap().animations;
         assert!(animations.len() > 5);
         for animation in animations {
             let options = ReadOptions {

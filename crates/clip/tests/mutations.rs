@@ -8,11 +8,11 @@ mod common;
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use clip::{Clip, Frame, MemoryFrames, Mesh, ReadOptions, WriteOptions, diagnose, read, read_tets, write};
-use common::{assets, kitchen_sink};
+use clip::{ReadOptions, Selector, diagnose, read, read_tets};
+use common::assets;
+use common::seeds::{MEDIT, MSH_2, MSH_4, NODE, Seed, VEG, flag, seeds, written};
 
 /// Remembers the largest piece of memory that anybody asked for.
 struct Watched;
@@ -100,7 +100,11 @@ fn use_file(path: &Path) -> bool {
     if clip::TET_ENDINGS.contains(&ending) {
         return read_tets(path, &ReadOptions::default()).is_ok();
     }
-    let _ = clip::describe(path);
+    if matches!(ending, "json" | "csv") {
+        let folder = path.parent().unwrap();
+        return Selector::File(path.into()).weights(&flag(), 0, folder).is_ok();
+    }
+    let _ = clip::describe(path, &ReadOptions::default());
     let Ok(clip) = read(path, &ReadOptions::default()) else { return false };
     for frame in [0, 1, clip.frame_count() / 2, clip.frame_count().saturating_sub(1), clip.frame_count()] {
         let _ = clip.frame(frame);
@@ -111,22 +115,32 @@ fn use_file(path: &Path) -> bool {
     true
 }
 
-/// Reads `count` damaged copies; `companion` stands beside under the name of its own.
-fn read_damaged(name: &str, good: &[u8], companion: Option<(&str, &[u8])>, count: usize) {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join(name);
-    if let Some((name, bytes)) = companion {
-        std::fs::write(folder.path().join(name), bytes).unwrap();
+/// Reads `count` damaged copies of every file of every seed with this ending, the others left whole.
+fn damage_all(ending: &str, count: usize) {
+    let seeds: Vec<Seed> = seeds().into_iter().filter(|seed| seed.ending() == ending).collect();
+    assert!(!seeds.is_empty(), "no seed ends in .{ending}");
+    for seed in seeds {
+        let folder = tempfile::tempdir().unwrap();
+        let path = seed.write(folder.path());
+        assert!(use_file(&path), "{}: the file to damage must be good", seed.name());
+        for (name, good) in &seed.files {
+            // what stands beside is mostly read by another reader, which has its own seeds
+            let count = if name == seed.name() { count } else { count / 4 };
+            read_damaged(&path, &folder.path().join(name), good, count);
+        }
     }
-    std::fs::write(&path, good).unwrap();
-    assert!(use_file(&path), "{name}: the file to damage must be good");
+}
+
+/// Reads a file while `damaged`, which is that file or one beside it, is damaged in `count` ways.
+fn read_damaged(path: &Path, damaged: &Path, good: &[u8], count: usize) {
+    let name = damaged.file_name().unwrap().display();
     let mut readable = 0;
     for seed in 0..count {
         let mut bytes = good.to_vec();
         damage(&mut bytes, &mut Random(seed as u64));
-        std::fs::write(&path, &bytes).unwrap();
+        std::fs::write(damaged, &bytes).unwrap();
         LARGEST.store(0, Ordering::Relaxed);
-        let outcome = std::panic::catch_unwind(|| use_file(&path));
+        let outcome = std::panic::catch_unwind(|| use_file(path));
         let largest = LARGEST.load(Ordering::Relaxed);
         match outcome {
             Ok(could_read) => readable += usize::from(could_read),
@@ -134,77 +148,47 @@ fn read_damaged(name: &str, good: &[u8], companion: Option<(&str, &[u8])>, count
         }
         assert!(largest < 8 << 20, "{name}: seed {seed} asked for {largest} bytes at once");
     }
+    std::fs::write(damaged, good).unwrap();
     println!("{name}: {readable} of {count} damaged files could still be read");
-}
-
-fn flag() -> Clip {
-    let points = vec![[0.0; 3], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]];
-    let mut mesh = Mesh::new("flag", points.clone(), &[[0, 1, 2], [0, 2, 3]]);
-    mesh.uvs = vec![[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]];
-    mesh.set_group("hoist", vec![1.0, 0.0, 0.0, 1.0]);
-    let frames = (0..6).map(|i| {
-        let mut points = points.clone();
-        points[2][2] = i as f32;
-        points[1][2] = -0.5 * i as f32;
-        Frame { points: vec![points], pose: Vec::new() }
-    });
-    Clip::new("flag", 24.0, vec![mesh], None, Arc::new(MemoryFrames::new(frames.collect())))
-}
-
-/// What our writer makes of the flag: the file asked for, then the files beside it.
-fn written(name: &str) -> Vec<Vec<u8>> {
-    let folder = tempfile::tempdir().unwrap();
-    let written = write(folder.path().join(name), &flag(), &WriteOptions::default()).unwrap();
-    written.files.iter().map(|file| std::fs::read(file).unwrap()).collect()
 }
 
 #[test]
 fn damaged_glb() {
-    read_damaged("a.glb", &written("a.glb")[0], None, 2000);
-    read_damaged("a.glb", &kitchen_sink(), None, 3000);
+    damage_all("glb", 1700);
 }
 
 #[test]
 fn damaged_gltf() {
-    // the JSON alone, buffer beside it
-    let glb = kitchen_sink();
-    let length = u32::from_le_bytes(glb[12..16].try_into().unwrap()) as usize;
-    let json = String::from_utf8(glb[20..20 + length].to_vec()).unwrap();
-    let json = json.replacen("\"buffers\":[{", "\"buffers\":[{\"uri\":\"a.bin\",", 1);
-    read_damaged("a.gltf", json.as_bytes(), Some(("a.bin", &glb[28 + length..])), 2000);
+    damage_all("gltf", 2000);
 }
 
 #[test]
 fn damaged_obj() {
-    read_damaged("a.obj", &obj(), None, 2000);
+    damage_all("obj", 1000);
 }
 
 #[test]
 fn damaged_caches() {
-    for name in ["a.pc2", "a.mdd"] {
-        let files = written(name);
-        read_damaged(name, &files[0], Some(("a.obj", &files[1])), 1000);
-        // and a damaged OBJ under a good cache
-        read_damaged("a.obj", &files[1], Some((name, &files[0])), 500);
-    }
+    damage_all("pc2", 500);
+    damage_all("mdd", 500);
 }
 
 #[test]
 fn damaged_usd() {
-    read_damaged("a.usdc", &written("a.usdc")[0], None, 2000);
-    read_damaged("a.usda", &written("a.usda")[0], None, 2000);
-    read_damaged("a.usdz", &written("a.usdz")[0], None, 1000);
-    read_damaged("a.usda", RIG.as_bytes(), None, 2000);
+    damage_all("usdc", 2000);
+    damage_all("usda", 2000);
+    damage_all("usdz", 1000);
+    damage_all("usd", 200);
 }
 
 #[test]
 fn damaged_alembic() {
-    read_damaged("a.abc", &written("a.abc")[0], None, 3000);
+    damage_all("abc", 3000);
 }
 
 #[test]
 fn what_is_wrong_with_alembic_is_said() {
-    let abc = written("a.abc").remove(0);
+    let abc = written("a.abc").remove(0).1;
     refuses("a.abc", &abc[..abc.len() - 8], "cut short");
     let mut unfinished = abc.clone();
     unfinished[5] = 0;
@@ -269,32 +253,41 @@ fn what_is_wrong_with_usd_is_said() {
             .as_slice(),
         "nested more than 256 deep",
     );
-    let mut newer = written("a.usdc").remove(0);
+    let mut newer = written("a.usdc").remove(0).1;
     newer[9] = 99;
     refuses_as("a.usdc", &newer, "crate version 0.99.0 is not read");
-    let usdc = written("a.usdc").remove(0);
+    let usdc = written("a.usdc").remove(0).1;
     refuses_as("a.usdc", &usdc[..usdc.len() / 2], "cut short");
-    let usdz = written("a.usdz").remove(0);
+    let usdz = written("a.usdz").remove(0).1;
     refuses_as("a.usdz", &usdz[..usdz.len() - 30], "no directory");
 }
 
 #[test]
 fn damaged_soups() {
-    read_damaged("a.off", OFF.as_bytes(), None, 500);
-    read_damaged("a.ply", PLY.as_bytes(), None, 500);
-    read_damaged("a.ply", &binary_ply(), None, 500);
-    read_damaged("a.stl", STL.as_bytes(), None, 500);
-    read_damaged("a.stl", &binary_stl(), None, 500);
+    for ending in ["off", "ply", "stl"] {
+        damage_all(ending, 500);
+    }
 }
 
 #[test]
 fn damaged_tets() {
-    read_damaged("a.veg", VEG.as_bytes(), Some(("shell.txt", b"2,\n")), 1000);
-    read_damaged("a.msh", MSH_2.as_bytes(), None, 1000);
-    read_damaged("a.msh", MSH_4.as_bytes(), None, 1000);
-    read_damaged("a.mesh", MEDIT.as_bytes(), None, 500);
-    read_damaged("a.node", NODE.as_bytes(), Some(("a.ele", ELE.as_bytes())), 500);
-    read_damaged("a.ele", ELE.as_bytes(), Some(("a.node", NODE.as_bytes())), 500);
+    for ending in ["veg", "msh", "mesh", "node", "ele"] {
+        damage_all(ending, 500);
+    }
+}
+
+#[test]
+fn damaged_weights() {
+    damage_all("json", 1000);
+    damage_all("csv", 1000);
+}
+
+#[test]
+fn every_format_is_damaged() {
+    let endings: Vec<&str> = seeds().iter().map(|seed| seed.ending()).collect();
+    for ending in clip::Format::ALL.iter().map(|(_, ending)| *ending).chain(clip::TET_ENDINGS) {
+        assert!(endings.contains(&ending), "there is no seed for .{ending}");
+    }
 }
 
 #[test]
@@ -324,119 +317,8 @@ fn what_is_wrong_with_tets_is_said() {
 
 #[test]
 fn damaged_bvh() {
-    read_damaged("a.bvh", BVH.as_bytes(), None, 2000);
+    damage_all("bvh", 2000);
 }
-
-fn obj() -> Vec<u8> {
-    b"mtllib a.mtl\no one\nv 0 0 0 1 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nvt 0 0\nvt 1 0\nvt 1 1\nusemtl red\ng left\n\
-      f 1/1 2/2 3/3\nusemtl blue\nf -4/1/2 -2/3 -1\no two\nv 0 0 1\nv 1 0 1\nv 0 1 1\nf 5//1 6//2 \\\n 7//3\n"
-        .to_vec()
-}
-
-const BVH: &str = "HIERARCHY\nROOT hip\n{\n OFFSET 0 1 0\n CHANNELS 6 Xposition Yposition Zposition Zrotation Xrotation Yrotation\n\
-    JOINT knee\n {\n  OFFSET 0 -0.5 0\n  CHANNELS 3 Xrotation Yrotation Zrotation\n  End Site\n  {\n   OFFSET 0 -0.5 0\n  }\n }\n}\n\
-    MOTION\nFrames: 3\nFrame Time: 0.04\n0 1 0 0 0 0 0 0 0\n0 1 0 10 20 30 5 6 7\n0 1 0 20 40 60 90 0 -90\n";
-
-/// A mesh on a joint, with a blend shape that has a shape on the way.
-const RIG: &str = r#"#usda 1.0
-(
-    defaultPrim = "Root"
-    metersPerUnit = 1
-    startTimeCode = 1
-    endTimeCode = 3
-    upAxis = "Z"
-)
-def SkelRoot "Root" (
-    prepend apiSchemas = ["SkelBindingAPI"]
-)
-{
-    double3 xformOp:translate = (0, 0, 1)
-    float xformOp:rotateZ:spin.timeSamples = { 1: 0, 3: 90, }
-    uniform token[] xformOpOrder = ["xformOp:translate", "xformOp:rotateZ:spin"]
-    rel skel:skeleton = </Root/Rig>
-    def Skeleton "Rig" (prepend apiSchemas = ["SkelBindingAPI"])
-    {
-        uniform token[] joints = ["hip", "hip/knee"]
-        uniform matrix4d[] bindTransforms = [((1,0,0,0),(0,1,0,0),(0,0,1,0),(0,0,0,1)), ((1,0,0,0),(0,1,0,0),(0,0,1,0),(1,0,0,1))]
-        rel skel:animationSource = </Root/Rig/Anim>
-        def SkelAnimation "Anim"
-        {
-            uniform token[] joints = ["hip/knee"]
-            uniform token[] blendShapes = ["smile"]
-            float[] blendShapeWeights.timeSamples = { 1: [0], 2: [0.25], 3: [1] }
-            float3[] translations = [(1, 0, 0)]
-            quatf[] rotations.timeSamples = { 1: [(1, 0, 0, 0)], 3: [(0.70710677, 0, 0, 0.70710677)] }
-            half3[] scales = [(1, 1, 1)]
-        }
-    }
-    def Mesh "Body" (prepend apiSchemas = ["SkelBindingAPI"])
-    {
-        int[] faceVertexCounts = [3]
-        int[] faceVertexIndices = [0, 1, 2]
-        point3f[] points = [(0, 0, 0), (2, 0, 0), (0, 1, 0)]
-        int[] primvars:skel:jointIndices = [0, 1, 0] (
-            elementSize = 1
-            interpolation = "vertex"
-        )
-        float[] primvars:skel:jointWeights = [1, 1, 1] (elementSize = 1; interpolation = "vertex")
-        uniform token[] skel:blendShapes = ["smile"]
-        rel skel:blendShapeTargets = </Root/Body/smile>
-        def BlendShape "smile"
-        {
-            uniform vector3f[] offsets = [(0, 0, 1)]
-            uniform vector3f[] inbetweens:half = [(0, 0, 2)] (weight = 0.5)
-            uniform int[] pointIndices = [2]
-        }
-    }
-}
-"#;
-
-const OFF: &str = "OFF # corner\n4 3 0\n0 0 0\n1 0 0\n0 1 0\n0 0 1\n3 0 1 2\n3 0 2 3 255 0 0\n4 0 1 2 3\n";
-
-const PLY: &str = "ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\n\
-    property uchar red\nelement face 1\nproperty list uchar int vertex_indices\nend_header\n0 0 0 9\n1 0 0 9\n0 1 0 9\n3 0 1 2\n";
-
-const STL: &str = "solid a\nfacet normal 0 0 1\n outer loop\n  vertex 0 0 0\n  vertex 1 0 0\n  vertex 0 1 0\n endloop\nendfacet\nendsolid a\n";
-
-fn binary_ply() -> Vec<u8> {
-    let mut bytes = b"ply\nformat binary_big_endian 1.0\nelement vertex 3\nproperty double x\nproperty float y\nproperty float z\n\
-        element face 1\nproperty list uchar short vertex_index\nend_header\n"
-        .to_vec();
-    for [x, y, z] in [[0.0, 0.0, 0.0], [1.0, 0.0, 0.5], [0.0, 1.0, 0.0]] {
-        bytes.extend(f64::to_be_bytes(x));
-        bytes.extend([y, z].map(|x| f32::to_be_bytes(x as f32)).concat());
-    }
-    bytes.push(3);
-    bytes.extend([0_i16, 1, 2].map(i16::to_be_bytes).concat());
-    bytes
-}
-
-fn binary_stl() -> Vec<u8> {
-    let mut bytes = vec![b' '; 80];
-    bytes.extend(2_u32.to_le_bytes());
-    for t in [[[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], [[0.0; 3], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]] {
-        bytes.extend([0.0_f32; 3].iter().chain(t.as_flattened()).flat_map(|x| x.to_le_bytes()));
-        bytes.extend([0; 2]);
-    }
-    bytes
-}
-
-const VEG: &str = "# a\n*VERTICES\n5 3 0 0\n1 0 0 0\n2 1 0 0\n3 0 1 0\n4 0 0 1\n5 0 0 -1\n*ELEMENTS\nTET\n2 4 0\n1 1 2 3 4\n\
-    2 1 2 3 5\n*SET shell\n*INCLUDE shell.txt\n*MATERIAL hard\nENU, 1000, 1e7, 0.45\n*REGION\nshell, hard\n";
-
-const MSH_2: &str = "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$PhysicalNames\n1\n3 7 \"the flesh\"\n$EndPhysicalNames\n$Nodes\n5\n\
-    10 0 0 0\n20 1 0 0\n30 0 1 0\n40 0 0 1\n50 0 0 -1\n$EndNodes\n$Elements\n3\n1 2 2 0 1 10 20 30\n2 4 2 7 1 10 20 30 40\n\
-    3 4 2 0 1 10 20 30 50\n$EndElements\n";
-
-const MSH_4: &str = "$MeshFormat\n4.1 0 8\n$EndMeshFormat\n$PhysicalNames\n1\n3 7 \"the flesh\"\n$EndPhysicalNames\n$Entities\n\
-    0 0 0 1\n1 0 0 0 1 1 1 1 7 0\n$EndEntities\n$Nodes\n1 5 10 50\n3 1 0 5\n10\n20\n30\n40\n50\n0 0 0\n1 0 0\n0 1 0\n0 0 1\n\
-    0 0 -1\n$EndNodes\n$Elements\n2 3 1 3\n2 1 2 1\n9 10 20 30\n3 1 4 2\n1 10 20 30 40\n2 10 20 30 50\n$EndElements\n";
-
-const MEDIT: &str = "MeshVersionFormatted 1\nDimension 3\nVertices\n5\n0 0 0 0\n1 0 0 0\n0 1 0 0\n0 0 1 0\n0 0 -1 0\nTriangles\n1\n\
-    1 2 3 0\nTetrahedra\n2\n1 2 3 4 0\n1 2 3 5 7\nEnd\n";
-
-const NODE: &str = "5 3 0 0\n0 0 0 0\n1 1 0 0\n2 0 1 0\n3 0 0 1\n4 0 0 -1\n# made by hand\n";
-const ELE: &str = "2 4 1\n0 0 1 2 3 1\n1 0 1 2 4 2\n";
 
 /// Refuses with these words.
 fn refuses(name: &str, bytes: &[u8], words: &str) {
@@ -473,10 +355,10 @@ fn what_is_wrong_is_said() {
     let huge = "{'asset':{'version':'2.0'},'nodes':[{'mesh':0}],'meshes':[{'primitives':[{'attributes':{'POSITION':0}}]}],\
         'accessors':[{'componentType':5126,'count':4000000000,'type':'VEC3'}]}";
     refuses("a.gltf", &gltf(huge), "more than the file has bytes");
-    let glb = written("a.glb").remove(0);
+    let glb = written("a.glb").remove(0).1;
     refuses("a.glb", &glb[..glb.len() / 2], "cut short");
     refuses("a.glb", &glb[..6], "cut short");
-    let pc2 = written("a.pc2").remove(0);
+    let pc2 = written("a.pc2").remove(0).1;
     refuses("a.pc2", &pc2[..pc2.len() - 1], "cut short");
     refuses("a.pc2", &pc2, "name the OBJ that the cache moves");
     refuses("a.xyz", b"what", "not a format we know");

@@ -253,7 +253,7 @@ fn groups_colours_images_and_hard_edges_survive_a_glb() {
     clip.images.push(Image {
         name: "weave".into(),
         mime_type: "image/png".into(),
-        bytes: b"\x89PNG not really".to_vec(),
+        bytes: b"\x89PNG\r\n\x1a\n not really".to_vec(),
     });
     clip.materials.push(Material { base_color_image: Some(0), ..Material::plain("cloth", [1.0; 4]) });
     with_rewritten(&clip, "a.glb", |back| {
@@ -312,7 +312,7 @@ fn decorated() -> Clip {
     clip.images.push(Image {
         name: "weave".into(),
         mime_type: "image/png".into(),
-        bytes: b"\x89PNG not really".to_vec(),
+        bytes: b"\x89PNG\r\n\x1a\n not really".to_vec(),
     });
     let cloth = Material { base_color_image: Some(0), ..Material::plain("cloth 1", [1.0, 0.5, 0.25, 1.0]) };
     clip.materials.push(cloth);
@@ -516,7 +516,7 @@ fn a_start_frame_moves_keys_and_not_frames() {
     write(&path, &clip, &WriteOptions { start_frame: Some(1), ..WriteOptions::default() }).unwrap();
     let back = read(&path, &ReadOptions::default()).unwrap();
     assert_eq!(relative_distance(&clip, &back), 0.0);
-    let animation = &clip::describe(&path).unwrap().animations[0];
+    let animation = &clip::describe(&path, &ReadOptions::default()).unwrap().animations[0];
     assert!((animation.seconds - 3.0 / 24.0).abs() < 1e-6, "frames 1, 2, 3");
 }
 

@@ -1,7 +1,9 @@
 //! One pass of a film: what is shown and how.
 
-use std::path::{Path, PathBuf};
+use std::io::Cursor;
+use std::path::Path;
 
+use clip::{FilePath, Files};
 use fluid::{ColorMap, Picture, Ramp, Ring, VolumeLook};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -69,7 +71,7 @@ impl Default for Pass {
 #[serde(rename_all = "lowercase")]
 pub enum Artwork {
     /// A picture (.png, .exr, .jpg, .webp), relative to the shot file.
-    File(PathBuf),
+    File(FilePath),
     /// A checkerboard of so many squares across.
     Checks(u32),
     /// Level stripes, so many over the height.
@@ -236,7 +238,7 @@ impl Pass {
 
 impl Artwork {
     /// The picture, drawn at a size or read.
-    pub(crate) fn picture(&self, folder: &Path, size: [usize; 2]) -> Result<Picture, Error> {
+    pub(crate) fn picture(&self, files: &Files, size: [usize; 2]) -> Result<Picture, Error> {
         let [width, height] = size;
         let (w, h) = (width as f64, height as f64);
         let paint = |color: &dyn Fn(f64, f64) -> [f32; 3]| {
@@ -258,7 +260,7 @@ impl Artwork {
         // edges as soft as a pixel
         let edge = |distance: f64| 0.5 + distance * h;
         match self {
-            Self::File(file) => read(&folder.join(file)),
+            Self::File(file) => read(files, &files.path(file)),
             Self::Checks(count) => {
                 let n = f64::from((*count).max(1));
                 let (dark, light) = (shade("#22304a"), shade("#f3e7cf"));
@@ -318,12 +320,12 @@ impl Artwork {
 }
 
 /// A picture file as linear light.
-fn read(path: &Path) -> Result<Picture, Error> {
+fn read(files: &Files, path: &Path) -> Result<Picture, Error> {
     let malformed = |problem: String| {
         Error::Clip(clip::Error::Malformed { path: path.into(), place: "the picture".into(), problem })
     };
-    let decoded = image::ImageReader::open(path)
-        .and_then(image::ImageReader::with_guessed_format)
+    let decoded = image::ImageReader::new(Cursor::new(files.read(path)?))
+        .with_guessed_format()
         .map_err(shot::Error::io(path))?
         .decode()
         .map_err(|error| malformed(error.to_string()))?;

@@ -69,7 +69,7 @@ impl<'a> FilmRenderer<'a> {
         let artwork = |pass: &Pass| {
             pass.image
                 .as_ref()
-                .map(|image| image.picture(&shot.folder, size.map(|side| 2 * side)))
+                .map(|image| image.picture(&bake.sources, size.map(|side| 2 * side)))
                 .transpose()
         };
         Ok(Self {

@@ -2,7 +2,6 @@
 //!
 //! The kinematic blending of the *enrich* paper as a layer of its own: its key holds the weights, so turning them re-bakes this layer only.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use clip::{Frames, Mesh, Selector};
@@ -41,7 +40,7 @@ impl Settings for Blend {
 
 impl Layer for Blend {
     fn check(&self, input: &Target) -> Vec<Diagnostic> {
-        match self.follow.weights(&input.clip, input.mesh, &input.folder) {
+        match self.follow.weights(&input.clip, input.mesh, &input.files) {
             Ok(_) => Vec::new(),
             Err(error) => vec![Diagnostic::new("follow", error.to_string())],
         }
@@ -55,12 +54,6 @@ impl Layer for Blend {
         has_group && !mesh.faces.is_empty()
     }
 
-    fn files(&self) -> Vec<PathBuf> {
-        let mut files = Vec::new();
-        crate::shared::selectors::add_files(&self.follow, &mut files);
-        files
-    }
-
     fn prepare(&self, input: &Target) -> Result<Box<dyn Simulation>, LayerError> {
         let Some(below) = input.clip.frames().below() else {
             let help = "put it above the layer whose result is to be blended";
@@ -70,7 +63,7 @@ impl Layer for Blend {
         };
         let mesh = input.mesh();
         let (rest, triangles) = (mesh.rest(), mesh.point_triangles());
-        let weights = self.follow.weights(&input.clip, input.mesh, &input.folder)?;
+        let weights = self.follow.weights(&input.clip, input.mesh, &input.files)?;
         let weights: Vec<f64> =
             weights.into_iter().map(|w| (self.amount * f64::from(w)).clamp(0.0, 1.0)).collect();
         let meshing = TetMeshing { size: TetSize::Count(self.tets), ..TetMeshing::default() };

@@ -5,8 +5,6 @@
 
 mod member;
 
-use std::path::PathBuf;
-
 use clip::{Mesh, Selector};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,7 +13,7 @@ use shot::{Diagnostic, GroupMember, Layer, LayerError, Settings, Simulation, Tar
 
 use crate::shared::Contact;
 use crate::shared::driver::Driver;
-use crate::shared::selectors::{add_files, weights};
+use crate::shared::selectors::weights;
 use crate::shared::stepping::{Method, stepping};
 
 /// Turns a mesh into fabric: it falls, folds and flutters, and follows the animation where `follow` says.
@@ -165,13 +163,6 @@ impl Layer for Cloth {
     fn look_ahead(&self, _: &Target) -> usize {
         // velocities of the guide are central differences
         1
-    }
-
-    fn files(&self) -> Vec<PathBuf> {
-        let mut files = Vec::new();
-        self.follow.iter().for_each(|follow| add_files(follow, &mut files));
-        files.extend(self.contact.iter().flat_map(Contact::files));
-        files
     }
 
     fn prepare(&self, input: &Target) -> Result<Box<dyn Simulation>, LayerError> {

@@ -7,9 +7,7 @@ mod maps;
 mod member;
 mod skin;
 
-use std::path::PathBuf;
-
-use clip::{Mesh, Selector};
+use clip::{FilePath, Mesh, Selector};
 use dynamics::Integrator;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,7 +17,6 @@ use shot::{Diagnostic, GroupMember, Layer, LayerError, Settings, Simulation, Tar
 
 use crate::shared::Contact;
 use crate::shared::driver::Driver;
-use crate::shared::selectors::add_files;
 use crate::shared::stepping::{Method, stepping};
 
 /// Adds secondary motion to any animated surface: it is filled with flesh, which follows the animation where `follow` says and
@@ -129,7 +126,7 @@ pub enum FleshTets {
     /// About so many are made.
     Count(#[schemars(range(min = 1, max = 2_000_000))] usize),
     /// They are read.
-    File(PathBuf),
+    File(FilePath),
 }
 
 /// A pose.
@@ -139,7 +136,7 @@ pub enum Separated {
     /// This frame of the input.
     Frame(usize),
     /// The mesh of a file.
-    File(PathBuf),
+    File(FilePath),
 }
 
 /// A part made of something else.
@@ -269,7 +266,7 @@ impl Layer for Enrich {
             }
         }
         for (path, selector) in self.selectors() {
-            if let Err(error) = selector.weights(&input.clip, input.mesh, &input.folder) {
+            if let Err(error) = selector.weights(&input.clip, input.mesh, &input.files) {
                 diagnostics.push(Diagnostic::new(path, error.to_string()));
             }
         }
@@ -305,14 +302,6 @@ impl Layer for Enrich {
     fn look_ahead(&self, _: &Target) -> usize {
         // velocities of the fit are central differences
         1
-    }
-
-    fn files(&self) -> Vec<PathBuf> {
-        let mut files = Vec::new();
-        self.selectors().iter().for_each(|(_, selector)| add_files(selector, &mut files));
-        files.extend(self.contact.iter().flat_map(Contact::files));
-        files.extend(filling::files(self));
-        files
     }
 
     fn prepare(&self, input: &Target) -> Result<Box<dyn Simulation>, LayerError> {

@@ -4,8 +4,6 @@
 //! lengths, or threads harden inside the step until they keep them. The membranes stay, so that a step ends near what the
 //! projection asks and no force has to be undone. Quads stay quads from file to solver; their sides are the threads.
 
-use std::path::PathBuf;
-
 use clip::{Mesh, Selector};
 use geometry::{Vec2, Vec3};
 use schemars::JsonSchema;
@@ -16,7 +14,7 @@ use shot::{Diagnostic, GroupMember, Layer, LayerError, Settings, Simulation, Tar
 use crate::cloth::Cloth;
 use crate::shared::Contact;
 use crate::shared::driver::{Driver, Member};
-use crate::shared::selectors::{add_files, weights};
+use crate::shared::selectors::weights;
 
 /// What has the last word where threads and contact disagree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -146,12 +144,6 @@ impl Layer for Inextensible {
 
     fn look_ahead(&self, input: &Target) -> usize {
         self.cloth().look_ahead(input)
-    }
-
-    fn files(&self) -> Vec<PathBuf> {
-        let mut files = self.cloth().files();
-        self.warp.iter().for_each(|selector| add_files(selector, &mut files));
-        files
     }
 
     fn prepare(&self, input: &Target) -> Result<Box<dyn Simulation>, LayerError> {

@@ -8,8 +8,6 @@ mod image;
 mod silhouette;
 mod simulation;
 
-use std::path::PathBuf;
-
 use fluid::{Domain, Fluid, Initial, Quantity, SoundSpeed};
 use render::Camera;
 use schemars::JsonSchema;
@@ -211,17 +209,13 @@ impl Layer for Smoke {
             }
         }
         for (path, image) in self.images() {
-            diagnostics.extend(image.check(&path, &input.folder, &input.clip.meshes));
+            diagnostics.extend(image.check(&path, &input.files, &input.clip.meshes));
         }
         diagnostics
     }
 
     fn needs_mesh(&self) -> bool {
         false
-    }
-
-    fn files(&self) -> Vec<PathBuf> {
-        self.images().into_iter().filter_map(|(_, image)| image.file.clone()).collect()
     }
 
     fn fields(&self) -> Vec<String> {

@@ -170,7 +170,11 @@ mod tests {
             pose: Vec::new(),
         });
         let frames = Arc::new(MemoryFrames::new(frames.collect()));
-        Target { clip: Clip::new("dot", 24.0, vec![mesh], None, frames), mesh: 0, folder: "".into() }
+        Target {
+            clip: Clip::new("dot", 24.0, vec![mesh], None, frames),
+            mesh: 0,
+            files: clip::Files::default(),
+        }
     }
 
     fn smoothed(target: &Target, settings: &Smooth) -> Vec<f64> {

@@ -6,9 +6,7 @@
 mod functions;
 mod member;
 
-use std::path::PathBuf;
-
-use clip::{Mesh, Selector};
+use clip::{FilePath, Mesh, Selector};
 use geometry::{Prolongation, Scheme};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,7 +16,6 @@ use shell::{Bending, Relief, Wind};
 use shot::{Diagnostic, GroupMember, Layer, LayerError, Reshape, Settings, Simulation, Target};
 
 use crate::shared::driver::Driver;
-use crate::shared::selectors::add_files;
 use crate::shared::stepping::Method;
 use crate::shared::{Contact, MaterialDials};
 pub use functions::{TestFunctionKind, TestRegion, Tests};
@@ -40,7 +37,7 @@ pub struct Tracks {
     pub scheme: Scheme,
     /// A file with the tracked mesh in its rest shape, lying on the rest shape of the animation's mesh.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub tracked: Option<PathBuf>,
+    pub tracked: Option<FilePath>,
     /// Which averages follow the animation.
     pub tests: Tests,
     /// Another set of test functions that takes over from `tests`.
@@ -170,7 +167,7 @@ impl Layer for Tracks {
             diagnostics.push(Diagnostic::new("wind", error.to_string()));
         }
         let mut ask = |path: String, selector: &Selector| {
-            if let Err(error) = selector.weights(&input.clip, input.mesh, &input.folder) {
+            if let Err(error) = selector.weights(&input.clip, input.mesh, &input.files) {
                 diagnostics.push(Diagnostic::new(path, error.to_string()));
             }
         };
@@ -226,15 +223,6 @@ impl Layer for Tracks {
         if everywhere { input.clip.frame_count() } else { 1 }
     }
 
-    fn files(&self) -> Vec<PathBuf> {
-        let mut files: Vec<PathBuf> = self.tracked.iter().cloned().collect();
-        files.extend(self.contact.iter().flat_map(Contact::files));
-        let selectors = self.follow.iter().chain(self.loosen.iter().map(|loosen| &loosen.region));
-        selectors.for_each(|selector| add_files(selector, &mut files));
-        self.tests.selectors().for_each(|(_, selector)| add_files(selector, &mut files));
-        files
-    }
-
     fn reshape(&self, input: &Target) -> Result<Option<Reshape>, LayerError> {
         if self.is_same_mesh() {
             return Ok(None);
@@ -271,10 +259,9 @@ impl Tracks {
         let Some(file) = &self.tracked else {
             return Ok(guide.subdivided(self.scheme, self.subdivide));
         };
-        let path = input.folder.join(file);
-        let clip = clip::read(&path, &clip::ReadOptions::default())?;
+        let clip = input.open(file)?;
         let Some(mesh) = clip.meshes.into_iter().find(|mesh| !mesh.faces.is_empty()) else {
-            return Err(LayerError::new(format!("{} holds no mesh with faces", path.display())));
+            return Err(LayerError::new(format!("{} holds no mesh with faces", file.display())));
         };
         let rest = guide.rest();
         let Some((way, distances)) =

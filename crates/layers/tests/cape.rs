@@ -91,7 +91,7 @@ fn a_cape_never_passes_through_the_man_who_walks_in_it() {
         clip.meshes[0].name
     );
     let settings: layers::Cloth = toml::from_str(&text).unwrap();
-    let input = Target { clip, mesh: 1, folder: ".".into() };
+    let input = Target { clip, mesh: 1, files: clip::Files::default() };
     let mut simulation = settings.prepare(&input).unwrap();
     let (mut touched, mut strayed) = (0.0, 0.0_f64);
     for frame in 0..FRAMES {

@@ -29,7 +29,7 @@ fn over_a_ball(spoil: impl Fn(&mut Vec<[f32; 3]>, &mut Vec<[u32; 3]>)) -> Clip {
 }
 
 fn bake(settings: &layers::Cloth, clip: &Clip, folder: &Path) -> Result<Vec<FrameResult>, shot::LayerError> {
-    let target = Target { clip: clip.clone(), mesh: 0, folder: folder.into() };
+    let target = Target { clip: clip.clone(), mesh: 0, files: clip::Files::in_folder(folder) };
     let mut simulation = settings.prepare(&target)?;
     (0..clip.frame_count()).map(|frame| simulation.frame(frame)).collect()
 }

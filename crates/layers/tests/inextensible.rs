@@ -1,7 +1,5 @@
 //! The layer `inextensible`: threads keep their lengths, bakes repeat and resume to the bit, and bad input gets a sentence.
 
-use std::path::Path;
-
 use clip::{Clip, Faces, Mesh};
 use shot::{Layer, Simulation, Target};
 
@@ -34,7 +32,7 @@ fn layer(text: &str) -> layers::Inextensible {
 }
 
 fn target(clip: Clip) -> Target {
-    Target { clip, mesh: 0, folder: Path::new(".").into() }
+    Target { clip, mesh: 0, files: clip::Files::default() }
 }
 
 fn bake(settings: &layers::Inextensible, clip: Clip) -> Vec<shot::FrameResult> {

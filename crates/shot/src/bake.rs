@@ -5,13 +5,14 @@ mod layer;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use clip::Clip;
+use clip::{Clip, Files};
 
 use crate::diagnostic::Diagnostics;
 use crate::group::{Group, Member, in_groups};
 use crate::key::{BakeKey, canonical};
 use crate::layer::{Figures, LayerError, Target};
-use crate::progress::Context;
+use crate::manifest::Manifest;
+use crate::progress::{Context, Event};
 use crate::shot::{LayerEntry, Shot};
 use crate::{Error, FrameRange, input};
 
@@ -45,6 +46,8 @@ pub struct Bake {
     pub out: PathBuf,
     /// The key of the input.
     pub input_key: BakeKey,
+    /// The files that it was made from, and no others, as they were then.
+    pub sources: Files,
     /// Output files that were written, by whoever wrote them.
     pub files: Vec<PathBuf>,
     /// The report, if one was written.
@@ -99,7 +102,10 @@ impl Shot {
         then: impl FnOnce(&mut Bake) -> Result<(), E> + Send,
     ) -> Result<Bake, E> {
         in_pool(options.threads, || {
-            let _lock = self.lock(options)?;
+            let (_lock, locked) = self.lock(options)?;
+            if !locked {
+                context.progress.event(Event::NoLocks { folder: &bakes_folder(&self.out(options)) });
+            }
             let mut bake = self.through_layers(options, context, true)?;
             then(&mut bake)?;
             Ok(bake)
@@ -115,12 +121,10 @@ impl Shot {
     ///
     /// Superseded bakes are kept otherwise, so that going back to an earlier value costs nothing.
     pub fn prune(&self, options: &BakeOptions) -> Result<Vec<PathBuf>, Error> {
-        let _lock = self.lock(options)?;
+        let (_lock, _) = self.lock(options)?;
         let bakes = bakes_folder(&self.out(options));
-        let input = self.open_input()?;
-        let input_key = self.input_key(&input)?;
         let used: Vec<PathBuf> =
-            self.plan(&input, input_key)?.into_iter().map(|p| bakes.join(p.folder)).collect();
+            self.planned()?.1.iter().map(|planned| bakes.join(&planned.folder)).collect();
         let mut removed = Vec::new();
         for folder in folders_in(&bakes).filter(|folder| !used.contains(folder)) {
             fs::remove_dir_all(&folder).map_err(Error::io(&folder))?;
@@ -129,22 +133,39 @@ impl Shot {
         Ok(removed)
     }
 
+    /// What the input and the layers that take part are known by, from the lowest to the highest: equal keys promise equal frames. Nothing
+    /// is baked.
+    pub fn keys(&self) -> Result<Vec<BakeKey>, Error> {
+        let (input, plan) = self.planned()?;
+        Ok([input].into_iter().chain(plan.iter().map(|planned| planned.key)).collect())
+    }
+
+    /// The key of the input, and the plan.
+    fn planned(&self) -> Result<(BakeKey, Vec<Planned<'_>>), Error> {
+        let files = self.files.clone().with_manifest();
+        let input = self.open_input_among(&files)?;
+        let manifest = Manifest::of(self, &files)?;
+        let input_key = self.input_key(&input, &manifest)?;
+        Ok((input_key, self.plan(&input, input_key, &manifest, &files)?))
+    }
+
     fn out(&self, options: &BakeOptions) -> PathBuf {
         options.out.clone().unwrap_or_else(|| self.default_out())
     }
 
-    /// The lock of the bake folder. The system lets go of it when the process ends, however it ends.
-    fn lock(&self, options: &BakeOptions) -> Result<File, Error> {
+    /// The lock of the bake folder, and whether it locks: network folders may know none. The system lets go of it when the process ends,
+    /// however it ends.
+    fn lock(&self, options: &BakeOptions) -> Result<(File, bool), Error> {
         let bakes = bakes_folder(&self.out(options));
         fs::create_dir_all(&bakes).map_err(Error::io(&bakes))?;
         let path = bakes.join("lock");
         let file =
             File::options().create(true).truncate(false).write(true).open(&path).map_err(Error::io(&path))?;
         match file.try_lock() {
-            Ok(()) => Ok(file),
+            Ok(()) => Ok((file, true)),
             Err(fs::TryLockError::WouldBlock) => Err(Error::Locked { folder: bakes }),
-            // a file system without locks: baking without one is better than not baking
-            Err(fs::TryLockError::Error(_)) => Ok(file),
+            // baking without a lock is better than not baking
+            Err(fs::TryLockError::Error(_)) => Ok((file, false)),
         }
     }
 
@@ -155,8 +176,11 @@ impl Shot {
         context: &Context<'_>,
         simulate: bool,
     ) -> Result<Bake, Error> {
-        let input = self.open_checked().map_err(Diagnostics)?;
-        let input_key = self.input_key(&input)?;
+        // everything is read through these files: what was read once must stay what it was
+        let files = self.files.clone().with_manifest();
+        let input = self.open_checked(&files).map_err(Diagnostics)?;
+        let manifest = Manifest::of(self, &files)?;
+        let input_key = self.input_key(&input, &manifest)?;
         let out = self.out(options);
         let bakes = bakes_folder(&out);
         let count = input.frame_count();
@@ -164,23 +188,23 @@ impl Shot {
         if frames.last >= count {
             return Err(Error::NoSuchFrames { first: frames.first, last: frames.last, count });
         }
-        let plan = self.plan(&input, input_key)?;
+        let plan = self.plan(&input, input_key, &manifest, &files)?;
         if options.fresh && simulate {
             for planned in &plan {
                 forget(&bakes, planned.group.name())?;
             }
         }
-        let needs = needs(&plan, &input, &self.folder, frames.last + 1);
+        let needs = needs(&plan, &input, &files, frames.last + 1);
         let mut clip = input.clone();
         let mut layers = Vec::new();
         for (index, (planned, need)) in plan.iter().zip(needs).enumerate() {
-            let of = |clip: Clip, mesh| Target { clip, mesh, folder: self.folder.clone() };
+            let of = |clip: Clip, mesh| Target { clip, mesh, files: files.clone() };
             let carried = planned.group.carried(of, &clip)?;
             let folder = bakes.join(&planned.folder);
             let job = layer::Job {
                 group: &planned.group,
                 clip: clip.clone(),
-                files: self.folder.clone(),
+                files: files.clone(),
                 carried: carried.clone(),
                 key: planned.key,
                 folder,
@@ -193,6 +217,8 @@ impl Shot {
             let (record, frames) = job.run(context)?;
             clip = carried.with_frames(frames);
             layers.push(record);
+            // what the layer holds in memory was compared when it was read; this tells of files that changed behind it
+            files.verify()?;
         }
         Ok(Bake {
             input: input::cropped(&input, frames)?,
@@ -202,28 +228,36 @@ impl Shot {
             layers,
             out,
             input_key,
+            sources: files,
             files: Vec::new(),
             report: None,
         })
     }
 
     /// The active layers with their meshes, keys and folders.
-    fn plan(&self, clip: &Clip, input_key: BakeKey) -> Result<Vec<Planned<'_>>, Error> {
+    fn plan(
+        &self,
+        clip: &Clip,
+        input_key: BakeKey,
+        manifest: &Manifest,
+        files: &Files,
+    ) -> Result<Vec<Planned<'_>>, Error> {
         let mut below = input_key;
         let mut clip = clip.clone();
         let mut plan = Vec::new();
-        for entries in in_groups(self.layers.iter().filter(|entry| entry.is_active())) {
+        let layers = self.layers.iter().zip(&manifest.layers).filter(|(entry, _)| entry.is_active());
+        for entries in in_groups(layers, |(entry, _)| entry) {
             let (mut members, mut keys) = (Vec::new(), Vec::new());
-            for entry in entries {
+            for (entry, own_files) in entries {
                 let targets =
-                    entry.targets(&clip, &self.folder).map_err(|_| Diagnostics(self.check_with(&clip)))?;
+                    entry.targets(&clip, files).map_err(|_| Diagnostics(self.check_with(&clip, files)))?;
                 for Target { mesh, .. } in targets {
-                    keys.push(layer_key(entry, mesh, below, &self.folder)?);
+                    keys.push(layer_key(entry, mesh, below, &manifest.hashes(own_files)));
                     members.push(Member { entry, mesh });
                 }
             }
             let group = Group { members };
-            let of = |clip: Clip, mesh| Target { clip, mesh, folder: self.folder.clone() };
+            let of = |clip: Clip, mesh| Target { clip, mesh, files: files.clone() };
             clip = group.carried(of, &clip)?;
             let key = match keys[..] {
                 [alone] => alone,
@@ -256,21 +290,9 @@ pub(crate) fn prepare_error(layer: &str) -> impl FnOnce(LayerError) -> Error + u
     move |failure| Error::Prepare { layer, help: failure.remedy().map(str::to_owned), failure }
 }
 
-fn layer_key(entry: &LayerEntry, mesh: usize, below: BakeKey, folder: &Path) -> Result<BakeKey, Error> {
+fn layer_key(entry: &LayerEntry, mesh: usize, below: BakeKey, files: &[&[u8]]) -> BakeKey {
     let (version, settings) = (entry.version.to_le_bytes(), canonical(&entry.settings));
     let mesh = (mesh as u64).to_le_bytes();
-    let mut files: Vec<BakeKey> = Vec::new();
-    for file in entry.layer.files() {
-        let path = folder.join(file);
-        match clip::Numbered::parse(&path) {
-            None => files.push(BakeKey::of_file(&path)?),
-            Some(pattern) => {
-                for number in pattern.numbers()? {
-                    files.push(BakeKey::of_file(&pattern.file(number))?);
-                }
-            }
-        }
-    }
     let mut parts: Vec<&[u8]> = vec![
         b"followthrough layer",
         entry.kind.as_bytes(),
@@ -279,15 +301,15 @@ fn layer_key(entry: &LayerEntry, mesh: usize, below: BakeKey, folder: &Path) -> 
         &mesh,
         below.bytes(),
     ];
-    parts.extend(files.iter().map(BakeKey::bytes));
-    Ok(BakeKey::of(&parts))
+    parts.extend(files);
+    BakeKey::of(&parts)
 }
 
 /// How many frames each layer must bake so that the highest has `wanted`: those below layers that look ahead need more.
-fn needs(plan: &[Planned<'_>], clip: &Clip, folder: &Path, wanted: usize) -> Vec<usize> {
+fn needs(plan: &[Planned<'_>], clip: &Clip, files: &Files, wanted: usize) -> Vec<usize> {
     let mut needs = vec![wanted; plan.len()];
     for i in (1..plan.len()).rev() {
-        let target = |mesh| Target { clip: clip.clone(), mesh, folder: folder.to_owned() };
+        let target = |mesh| Target { clip: clip.clone(), mesh, files: files.clone() };
         let ahead = plan[i].group.look_ahead(target);
         needs[i - 1] = (needs[i] + ahead).min(clip.frame_count());
     }

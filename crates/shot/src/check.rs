@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use clip::{Clip, Format};
+use clip::{Clip, Files, Format};
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::layer::{LayerError, Target};
@@ -30,27 +30,35 @@ pub struct Parts {
 impl Shot {
     /// Everything about this shot that does not fit its input. Opens the input.
     pub fn check(&self) -> Vec<Diagnostic> {
-        match self.open_checked() {
+        match self.open_checked(&self.files) {
             Ok(_) => Vec::new(),
             Err(diagnostics) => diagnostics,
         }
     }
 
-    /// The input, if the shot fits it and its outputs can be written.
-    pub(crate) fn open_checked(&self) -> Result<Clip, Vec<Diagnostic>> {
-        let mut diagnostics = self.check_input_names();
+    /// The input, if the shot fits it and its outputs can be written. What is read for that is read through `files`.
+    pub(crate) fn open_checked(&self, files: &Files) -> Result<Clip, Vec<Diagnostic>> {
+        let mut diagnostics = self.check_input_names(files);
         let mut opened = None;
         if diagnostics.is_empty() {
-            match self.open_input() {
+            match self.open_input_among(files) {
                 Ok(clip) => {
-                    diagnostics.extend(self.check_with(&clip));
+                    diagnostics.extend(self.check_with(&clip, files));
                     opened = Some(clip);
                 }
                 Err(Error::Invalid(Diagnostics(more))) => diagnostics.extend(more),
                 Err(error @ Error::NoSuchFrames { .. }) => {
                     diagnostics.push(self.diagnostic("input.frames", error.to_string()));
                 }
-                Err(error) => diagnostics.push(self.diagnostic("input.file", error.to_string())),
+                Err(error) => {
+                    let diagnostic = self.diagnostic("input.file", error.to_string());
+                    diagnostics.push(match error {
+                        Error::Clip(clip::Error::Outside { .. }) => diagnostic.with_help(
+                            "what a file names must lie in its own folder; if you trust it, allow more with --allow-outside",
+                        ),
+                        _ => diagnostic,
+                    });
+                }
             }
         }
         diagnostics.extend(self.check_outputs());
@@ -61,9 +69,10 @@ impl Shot {
     /// What its layers treat as one, to be painted: the animation on the mesh of the first layer that has such parts (the test
     /// functions of `tracks`), and what tells them apart. Nothing is baked.
     pub fn parts(&self) -> Result<Option<Parts>, Error> {
-        let mut clip = self.open_checked().map_err(|diagnostics| Error::Invalid(Diagnostics(diagnostics)))?;
+        let mut clip =
+            self.open_checked(&self.files).map_err(|diagnostics| Error::Invalid(Diagnostics(diagnostics)))?;
         for entry in self.layers.iter().filter(|entry| entry.is_active()) {
-            let Ok(target) = entry.target(&clip, &self.folder) else { continue };
+            let Ok(target) = entry.target(&clip, &self.files) else { continue };
             let parts = entry.layer.parts(&target).map_err(crate::bake::prepare_error(&entry.name))?;
             clip = entry.carried(&target).map_err(crate::bake::prepare_error(&entry.name))?;
             if let Some(parts) = parts {
@@ -76,15 +85,15 @@ impl Shot {
     }
 
     /// The same for an input that is open already.
-    pub(crate) fn check_with(&self, clip: &Clip) -> Vec<Diagnostic> {
+    pub(crate) fn check_with(&self, clip: &Clip, files: &Files) -> Vec<Diagnostic> {
         let mut diagnostics = Vec::new();
         let mut clip = clip.clone();
         for (index, entry) in self.layers.iter().enumerate().filter(|(_, entry)| entry.enabled) {
             let place = format!("layer[{index}]");
-            match entry.targets(&clip, &self.folder) {
+            match entry.targets(&clip, files) {
                 Ok(targets) => {
                     for Target { mesh, .. } in targets {
-                        let target = Target { clip: clip.clone(), mesh, folder: self.folder.clone() };
+                        let target = Target { clip: clip.clone(), mesh, files: files.clone() };
                         clip = self.check_target(entry, &place, &target, &mut diagnostics);
                     }
                 }
@@ -101,7 +110,7 @@ impl Shot {
             }
         }
         if diagnostics.is_empty() {
-            diagnostics = self.check_groups(&clip);
+            diagnostics = self.check_groups(&clip, files);
         }
         diagnostics
     }
@@ -130,7 +139,7 @@ impl Shot {
     }
 
     /// The files and names under `[input]`.
-    fn check_input_names(&self) -> Vec<Diagnostic> {
+    fn check_input_names(&self, files: &Files) -> Vec<Diagnostic> {
         let mut diagnostics = Vec::new();
         if let Some(name) = &self.input.sample
             && !self.registry.has_sample(name)
@@ -154,7 +163,7 @@ impl Shot {
             }
         }
         if let (Some(file), Some(wanted), true) = (&self.input.file, &self.input.clip, diagnostics.is_empty())
-            && let Ok(description) = clip::describe(self.folder.join(file))
+            && let Ok(description) = clip::describe(self.folder.join(file), &self.read_options(files))
             && !description.animations.iter().any(|animation| animation.name == *wanted)
         {
             let known = description.animations.iter().map(|animation| animation.name.as_str());
@@ -209,12 +218,12 @@ pub(crate) enum TargetError {
 
 impl LayerEntry {
     /// The first mesh of the clip that the layer works on.
-    pub(crate) fn target(&self, clip: &Clip, folder: &Path) -> Result<Target, TargetError> {
-        self.targets(clip, folder)?.into_iter().next().ok_or(TargetError::NoMeshes)
+    pub(crate) fn target(&self, clip: &Clip, files: &Files) -> Result<Target, TargetError> {
+        self.targets(clip, files)?.into_iter().next().ok_or(TargetError::NoMeshes)
     }
 
     /// The meshes of the clip that the layer works on, one or more.
-    pub(crate) fn targets(&self, clip: &Clip, folder: &Path) -> Result<Vec<Target>, TargetError> {
+    pub(crate) fn targets(&self, clip: &Clip, files: &Files) -> Result<Vec<Target>, TargetError> {
         let named = |name: &String| clip.mesh_index(name).ok_or_else(|| TargetError::Unknown(name.clone()));
         let suitable = || (0..clip.meshes.len()).filter(|&mesh| self.layer.suits(&clip.meshes[mesh]));
         let meshes: Vec<usize> = match &self.mesh {
@@ -226,7 +235,7 @@ impl LayerEntry {
         if (clip.meshes.is_empty() || meshes.is_empty()) && self.layer.needs_mesh() {
             return Err(TargetError::NoMeshes);
         }
-        let target = |mesh| Target { clip: clip.clone(), mesh, folder: folder.to_owned() };
+        let target = |mesh| Target { clip: clip.clone(), mesh, files: files.clone() };
         Ok(meshes.into_iter().map(target).collect())
     }
 

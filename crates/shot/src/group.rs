@@ -1,6 +1,6 @@
 //! What is simulated as one: a layer on one mesh, a layer on several, or several layers together.
 
-use clip::Clip;
+use clip::{Clip, Files};
 
 use crate::bake::prepare_error;
 use crate::layer::{LayerError, Simulation, Target};
@@ -22,19 +22,21 @@ pub(crate) struct Member<'a> {
 }
 
 /// The active layers of a shot, in groups: neighbours that say so are together.
-pub(crate) fn in_groups<'a>(
-    entries: impl Iterator<Item = &'a LayerEntry>,
-) -> impl Iterator<Item = Vec<&'a LayerEntry>> {
-    let mut groups: Vec<Vec<&LayerEntry>> = Vec::new();
-    for entry in entries {
+pub(crate) fn in_groups<'a, T>(
+    items: impl Iterator<Item = T>,
+    entry_of: impl Fn(&T) -> &'a LayerEntry,
+) -> Vec<Vec<T>> {
+    let mut groups: Vec<Vec<T>> = Vec::new();
+    for item in items {
+        let together = &entry_of(&item).together;
         match groups.last_mut() {
-            Some(group) if entry.together.is_some() && group[0].together == entry.together => {
-                group.push(entry)
+            Some(group) if together.is_some() && entry_of(&group[0]).together == *together => {
+                group.push(item)
             }
-            _ => groups.push(vec![entry]),
+            _ => groups.push(vec![item]),
         }
     }
-    groups.into_iter()
+    groups
 }
 
 impl Group<'_> {
@@ -105,7 +107,7 @@ const SHARED_DIALS: [&str; 3] = ["integrator", "substeps", "tolerance"];
 
 impl Shot {
     /// What keeps layers from being simulated together, or on several meshes at once.
-    pub(crate) fn check_groups(&self, clip: &Clip) -> Vec<Diagnostic> {
+    pub(crate) fn check_groups(&self, clip: &Clip, files: &Files) -> Vec<Diagnostic> {
         let mut found = Vec::new();
         let active: Vec<&LayerEntry> = self.layers.iter().filter(|entry| entry.is_active()).collect();
         let place = |entry: &LayerEntry, key: &str| {
@@ -113,10 +115,10 @@ impl Shot {
             format!("layer[{index}].{key}")
         };
         let mut ended: Vec<&String> = Vec::new();
-        for entries in in_groups(active.into_iter()) {
+        for entries in in_groups(active.into_iter(), |entry| entry) {
             let mut taken: Vec<(usize, &str)> = Vec::new();
             for entry in &entries {
-                let Ok(targets) = entry.targets(clip, &self.folder) else { continue };
+                let Ok(targets) = entry.targets(clip, files) else { continue };
                 let is_several = entries.len() > 1 || targets.len() > 1;
                 let key = if entries.len() > 1 { "together" } else { "mesh" };
                 if is_several && !entry.layer.joins_groups() {

@@ -1,19 +1,24 @@
 //! Opening a shot's input, and the key of what was opened.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use clip::{Clip, Frame, Frames, ReadOptions};
+use clip::{Clip, Files, Frame, Frames, ReadOptions};
 
 use crate::key::{BakeKey, canonical};
-use crate::shot::{Input, Shot};
+use crate::manifest::Manifest;
+use crate::shot::Shot;
 use crate::{Error, FrameRange};
 
 impl Shot {
     /// Opens the input: the file or the sample, with the frames that the shot uses.
     pub fn open_input(&self) -> Result<Clip, Error> {
+        self.open_input_among(&self.files)
+    }
+
+    /// The same, read through these files.
+    pub(crate) fn open_input_among(&self, files: &Files) -> Result<Clip, Error> {
         let clip = match (&self.input.file, &self.input.sample) {
-            (Some(file), _) => clip::read(self.folder.join(file), &self.read_options())?,
+            (Some(file), _) => clip::read(files.path(file), &self.read_options(files))?,
             (None, Some(name)) => match self.registry.sample(name) {
                 Some(clip) => clip,
                 None => return Err(crate::diagnostic::Diagnostics(vec![self.unknown_sample(name)]).into()),
@@ -40,44 +45,35 @@ impl Shot {
             .with_help(crate::suggest(name, self.registry.sample_names()))
     }
 
-    pub(crate) fn read_options(&self) -> ReadOptions {
+    pub(crate) fn read_options(&self, files: &Files) -> ReadOptions {
         ReadOptions {
             clip: self.input.clip.clone(),
             frame_rate_hz: self.input.frame_rate,
             unit_in_metres: self.input.unit,
-            mesh: self.input.mesh.as_ref().map(|mesh| self.folder.join(mesh)),
-            cache: self.input.cache.as_ref().map(|cache| self.folder.join(cache)),
+            mesh: self.input.mesh.as_ref().map(|mesh| files.path(mesh)),
+            cache: self.input.cache.as_ref().map(|cache| files.path(cache)),
+            files: files.clone(),
             ..ReadOptions::default()
         }
     }
 
-    /// Equal keys promise equal input frames: what the shot says about the input, and every byte it is read from. The
+    /// Equal keys promise equal input frames: what the shot says about the input, and what is in every file it is read from. The
     /// version of this program is in it too, because readers get better.
-    pub(crate) fn input_key(&self, clip: &Clip) -> Result<BakeKey, Error> {
-        input_key(&self.input, &self.folder, clip)
-    }
-}
-
-fn input_key(input: &Input, folder: &Path, clip: &Clip) -> Result<BakeKey, Error> {
-    let settings = canonical(&serde_json::to_value(input).unwrap_or_default());
-    let mut parts: Vec<Vec<u8>> = vec![
-        b"followthrough input".to_vec(),
-        env!("CARGO_PKG_VERSION").into(),
-        settings.into(),
-        clip.frame_rate_hz.to_le_bytes().to_vec(),
-    ];
-    match &input.file {
-        Some(file) => {
-            let mut files = files_of(&folder.join(file));
-            files.extend(input.mesh.iter().chain(&input.cache).map(|path| folder.join(path)));
-            for path in files {
-                parts.push(BakeKey::of_file(&path)?.bytes().to_vec());
-            }
+    pub(crate) fn input_key(&self, clip: &Clip, manifest: &Manifest) -> Result<BakeKey, Error> {
+        let settings = canonical(&serde_json::to_value(&self.input).unwrap_or_default());
+        let rate = clip.frame_rate_hz.to_le_bytes();
+        let mut parts: Vec<&[u8]> =
+            vec![b"followthrough input", env!("CARGO_PKG_VERSION").as_bytes(), settings.as_bytes(), &rate];
+        let made;
+        if self.input.file.is_some() {
+            parts.extend(manifest.hashes(&manifest.input));
+        } else {
+            // a sample is code: what it makes is the only thing that tells whether it changed
+            made = content_key(clip)?;
+            parts.push(made.bytes());
         }
-        // a sample is code: what it makes is the only thing that tells whether it changed
-        None => parts.push(content_key(clip)?.bytes().to_vec()),
+        Ok(BakeKey::of(&parts))
     }
-    Ok(BakeKey::of(&parts.iter().map(Vec::as_slice).collect::<Vec<_>>()))
 }
 
 /// The hash of everything that a layer can see of a clip.
@@ -108,64 +104,6 @@ fn content_key(clip: &Clip) -> Result<BakeKey, Error> {
         add(format!("{:?}", frame.pose).as_bytes());
     }
     Ok(BakeKey::of(&[hasher.finalize().as_bytes()]))
-}
-
-/// The files that a path stands for: itself, the buffers beside a .gltf, the members of a numbered sequence, the
-/// .obj under a point cache.
-fn files_of(path: &Path) -> Vec<PathBuf> {
-    let extension = path.extension().map(|e| e.to_string_lossy().to_lowercase()).unwrap_or_default();
-    let mut files = Vec::new();
-    if path.is_file() {
-        files.push(path.to_owned());
-    }
-    match extension.as_str() {
-        "gltf" => {
-            let json: serde_json::Value = std::fs::read(path)
-                .ok()
-                .and_then(|bytes| serde_json::from_slice(&bytes).ok())
-                .unwrap_or_default();
-            let uris =
-                json["buffers"].as_array().into_iter().flatten().filter_map(|buffer| buffer["uri"].as_str());
-            let beside = |uri: &str| path.with_file_name(uri.replace("%20", " "));
-            files.extend(
-                uris.filter(|uri| !uri.starts_with("data:")).map(beside).filter(|path| path.is_file()),
-            );
-        }
-        "pc2" | "mdd" => files.extend(Some(path.with_extension("obj")).filter(|path| path.is_file())),
-        "obj" => files.extend(sequence_of(path)),
-        _ => {}
-    }
-    files
-}
-
-/// Files in the same folder whose names differ from this one only in their digits (or in what a pattern leaves open).
-fn sequence_of(path: &Path) -> Vec<PathBuf> {
-    let shape = |name: &str| -> String {
-        let name = name.replace("%d", "#");
-        let mut shape = String::new();
-        for c in name.chars().filter(|c| *c != '%') {
-            let c = if c.is_ascii_digit() { '#' } else { c };
-            if c != '#' || !shape.ends_with('#') {
-                shape.push(c);
-            }
-        }
-        shape.replace("#d", "#")
-    };
-    let Some(name) = path.file_name().map(|name| name.to_string_lossy().into_owned()) else {
-        return Vec::new();
-    };
-    let wanted = shape(&name);
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut files: Vec<PathBuf> = entries
-        .filter(|entry| {
-            let other = entry.file_name().to_string_lossy().into_owned();
-            other != name && shape(&other) == wanted
-        })
-        .map(|entry| entry.path())
-        .collect();
-    files.sort();
-    files
 }
 
 /// The clip from the first to the last frame of a range.
@@ -207,25 +145,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn members_of_a_sequence_are_found() {
-        let folder = tempfile::tempdir().unwrap();
-        for name in ["flag.0001.obj", "flag.0002.obj", "flag.0010.obj", "other.0001.obj", "flag.obj"] {
-            std::fs::write(folder.path().join(name), name).unwrap();
-        }
-        for asked in ["flag.0001.obj", "flag.####.obj", "flag.%04d.obj"] {
-            let files = files_of(&folder.path().join(asked));
-            assert_eq!(files.len(), 3, "{asked}: {files:?}");
-        }
-        assert_eq!(files_of(&folder.path().join("flag.obj")).len(), 1);
-    }
-
-    #[test]
     fn a_sample_opens_and_its_key_depends_on_its_frames() {
         let open = |text: &str| {
             let reader = crate::Reader::new(crate::Registry::empty().with_sample("flag", samples::flag));
             let shot = reader.parse("shot", text, "".as_ref()).unwrap();
             let clip = shot.open_input().unwrap();
-            (shot.input_key(&clip).unwrap(), clip)
+            (shot.input_key(&clip, &Manifest::of(&shot, &shot.files).unwrap()).unwrap(), clip)
         };
         let (whole_key, whole) = open("[input]\nsample = \"flag\"\n");
         let (part_key, part) = open("[input]\nsample = \"flag\"\nframes = \"2-4\"\n");

@@ -1,9 +1,6 @@
 //! Keys: what a bake is stored under. Equal keys mean equal frames.
 
 use std::fmt;
-use std::path::Path;
-
-use crate::Error;
 
 /// A hash of everything that decides a layer's frames.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -18,14 +15,6 @@ impl BakeKey {
             hasher.update(part);
         }
         Self(hasher.finalize())
-    }
-
-    /// The hash of a file's bytes.
-    pub(crate) fn of_file(path: &Path) -> Result<Self, Error> {
-        let mut hasher = blake3::Hasher::new();
-        let file = std::fs::File::open(path).map_err(Error::io(path))?;
-        hasher.update_reader(file).map_err(Error::io(path))?;
-        Ok(Self(hasher.finalize()))
     }
 
     pub(crate) fn bytes(&self) -> &[u8] {

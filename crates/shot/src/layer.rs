@@ -5,11 +5,10 @@
 
 use std::any::Any;
 use std::fmt;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use clip::{Clip, Frame, Grid, Mesh};
+use clip::{Clip, FilePath, Files, Frame, Grid, Mesh, ReadOptions};
 use geometry::Vec3;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -38,11 +37,6 @@ pub trait Layer: Send + Sync {
     /// How many frames after frame `i` of the input are read to make frame `i`.
     fn look_ahead(&self, _input: &Target) -> usize {
         0
-    }
-
-    /// Files beside the shot that the layer reads, relative to its folder. Their bytes are part of the layer's key.
-    fn files(&self) -> Vec<PathBuf> {
-        Vec::new()
     }
 
     /// Another mesh in the place of its own, where the layer gives one back: finer, or one that stands on it.
@@ -132,7 +126,8 @@ pub struct Viewpoint {
     pub aspect: f64,
 }
 
-/// A type of settings that the shot file can name.
+/// A type of settings that the shot file can name. A setting that names a file is a [`clip::FilePath`]: what is in it becomes part of
+/// the layer's key, and no other file can be opened while a bake runs.
 pub trait Settings: Layer + Serialize + DeserializeOwned + JsonSchema + 'static {
     /// What stands behind `kind =`.
     const KIND: &'static str;
@@ -149,14 +144,28 @@ pub struct Target {
     pub clip: Clip,
     /// Which mesh; always within the clip's meshes, unless the layer needs none.
     pub mesh: usize,
-    /// Where relative paths in the layer's settings start: the shot file's folder.
-    pub folder: PathBuf,
+    /// The files that the layer may read; relative paths in its settings start in the shot file's folder.
+    pub files: Files,
 }
 
 impl Target {
     /// The static part of the mesh.
     pub fn mesh(&self) -> &Mesh {
         &self.clip.meshes[self.mesh]
+    }
+
+    /// Opens an animation that a setting names.
+    pub fn open(&self, file: &FilePath) -> Result<Clip, clip::Error> {
+        clip::read(self.files.path(file), &self.read_options())
+    }
+
+    /// Opens tets that a setting names.
+    pub fn open_tets(&self, file: &FilePath) -> Result<clip::Tets, clip::Error> {
+        clip::read_tets(self.files.path(file), &self.read_options())
+    }
+
+    fn read_options(&self) -> ReadOptions {
+        ReadOptions { files: self.files.clone(), ..ReadOptions::default() }
     }
 
     /// The mesh's points in frame `index` of the input.

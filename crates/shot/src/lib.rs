@@ -84,6 +84,7 @@ mod group;
 mod input;
 mod key;
 mod layer;
+mod manifest;
 mod measure;
 mod overrides;
 mod progress;

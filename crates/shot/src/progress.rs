@@ -7,6 +7,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Event<'a> {
+    /// The file system of the bake folder knows no locks: nothing keeps two bakes from writing there at once.
+    NoLocks {
+        /// The bake folder.
+        folder: &'a Path,
+    },
     /// A layer begins.
     Layer {
         /// Its name.

@@ -2,7 +2,7 @@
 //!
 //! This crate knows none of them. They are joined to it from above: the crate `layers` adds layers, `samples` clips, `film` films.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clip::Clip;
 use schemars::JsonSchema;
@@ -33,6 +33,8 @@ pub struct LayerKind {
 pub(crate) struct Read {
     pub(crate) layer: Box<dyn Layer>,
     pub(crate) settings: Json,
+    /// Every file that they name.
+    pub(crate) files: Vec<PathBuf>,
 }
 
 impl LayerKind {
@@ -47,7 +49,8 @@ impl LayerKind {
                 let settings: S = serde_path_to_error::deserialize(json)?;
                 // a value that was just read from JSON can be written as JSON; null would only make the key coarser
                 let canonical = serde_json::to_value(&settings).unwrap_or_default();
-                Ok(Read { layer: Box::new(settings), settings: canonical })
+                let files = clip::named_files(&settings);
+                Ok(Read { layer: Box::new(settings), settings: canonical, files })
             },
         }
     }
@@ -74,6 +77,8 @@ pub(crate) struct FilmKind {
     /// With every default filled in.
     pub(crate) read: fn(Json) -> Result<Json, JsonError>,
     pub(crate) check: fn(&Json, &[String], &Path) -> Vec<Diagnostic>,
+    /// Every file that they name.
+    pub(crate) files: fn(&Json) -> Vec<PathBuf>,
 }
 
 impl FilmKind {
@@ -95,6 +100,7 @@ impl FilmKind {
                 Ok(serde_json::to_value(settings).unwrap_or_default())
             },
             check: |json, fields, folder| F::deserialize(json).unwrap_or_default().check(fields, folder),
+            files: |json| clip::named_files(&F::deserialize(json).unwrap_or_default()),
         }
     }
 }

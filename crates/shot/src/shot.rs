@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use clip::{FilePath, Files};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -24,6 +25,8 @@ pub struct Shot {
     pub output: Output,
     /// Relative paths start here: the shot file's folder.
     pub folder: PathBuf,
+    /// Which files may be read: what files name must lie in their own folders, unless the shot is trusted with more.
+    pub files: Files,
     pub(crate) document: Document,
     pub(crate) registry: Registry,
 }
@@ -48,6 +51,8 @@ pub struct LayerEntry {
     pub layer: Box<dyn Layer>,
     /// Its settings with every default filled in.
     pub settings: serde_json::Value,
+    /// Every file that its settings name, relative to the shot's folder.
+    pub files: Vec<PathBuf>,
 }
 
 impl LayerEntry {
@@ -73,7 +78,7 @@ pub enum MeshNames {
 pub struct Input {
     /// The animation file (.glb, .gltf, .obj, .pc2, .mdd, .bvh), relative to the shot file. A pattern such as `flag.####.obj` names a
     /// numbered sequence.
-    pub file: Option<PathBuf>,
+    pub file: Option<FilePath>,
     /// The name of a sample that comes with followthrough, instead of a file: `flag`, `curtain` and others.
     pub sample: Option<String>,
     /// How many seconds a scene with nothing in it lasts, instead of a file or a sample: for layers that need no animation, such as smoke.
@@ -93,9 +98,9 @@ pub struct Input {
     #[schemars(extend("exclusiveMinimum" = 0.0))]
     pub unit: Option<f64>,
     /// The OBJ whose points a .pc2 or .mdd file moves. Default: the one beside it with the same name.
-    pub mesh: Option<PathBuf>,
+    pub mesh: Option<FilePath>,
     /// The .pc2 or .mdd file that moves an .obj file.
-    pub cache: Option<PathBuf>,
+    pub cache: Option<FilePath>,
 }
 
 /// What comes out.
@@ -146,18 +151,26 @@ impl Shot {
 pub struct Reader {
     registry: Registry,
     overrides: Vec<String>,
+    allow_outside: bool,
 }
 
 impl Reader {
     /// Knows the layers of this registry.
     pub fn new(registry: Registry) -> Self {
-        Self { registry, overrides: Vec::new() }
+        Self { registry, overrides: Vec::new(), allow_outside: false }
     }
 
     /// Sets a value over what the file says: `layer.flag.material=silk`, `layer[0].wind.speed=5`.
     #[must_use]
     pub fn set(mut self, setting: impl Into<String>) -> Self {
         self.overrides.push(setting.into());
+        self
+    }
+
+    /// Lets the files of the shot name others (buffers, pictures) outside their own folders.
+    #[must_use]
+    pub fn allow_outside(mut self, allowed: bool) -> Self {
+        self.allow_outside = allowed;
         self
     }
 
@@ -208,7 +221,8 @@ impl Reader {
                 let name =
                     Path::new(name).file_stem().map_or("shot".into(), |s| s.to_string_lossy().into_owned());
                 let (folder, registry) = (folder.to_owned(), self.registry.clone());
-                Ok(Shot { name, input, layers, output, folder, document, registry })
+                let files = Files::in_folder(&folder).allow_outside(self.allow_outside);
+                Ok(Shot { name, input, layers, output, folder, files, document, registry })
             }
             _ => Err(Diagnostics(diagnostics).into()),
         }
@@ -264,6 +278,7 @@ impl Reader {
                 strength: common.strength,
                 layer: read.layer,
                 settings: read.settings,
+                files: read.files,
             });
         }
         layers

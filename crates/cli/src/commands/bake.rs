@@ -10,6 +10,7 @@ use shot::{Bake, BakeOptions, Context, FrameRange, Reader, Shot};
 use crate::console::Console;
 use crate::error::{self, CliError};
 use crate::interrupt;
+use crate::source::Trust;
 
 /// Bake a shot file: add its physics, write its files and a report
 ///
@@ -41,6 +42,8 @@ pub(crate) struct Options {
     /// Forget earlier bakes of these layers and begin anew
     #[arg(long)]
     fresh: bool,
+    #[command(flatten)]
+    trust: Trust,
     /// Answer with one JSON object
     #[arg(long)]
     pub(crate) json: bool,
@@ -61,6 +64,9 @@ impl Arguments {
         if self.options.json {
             return console.answer_json(&answer(&shot, &bake, begun.elapsed().as_secs_f64()));
         }
+        for text in &bake.whole_input.warnings {
+            console.remark(&format!("warning: input: {text}"));
+        }
         for (layer, frame, text) in warnings(&bake) {
             console.remark(&format!("warning: layer `{layer}`, frame {frame}: {text}"));
         }
@@ -74,7 +80,8 @@ impl Arguments {
 impl Options {
     /// Reads shots with the values given with `--set`.
     pub(crate) fn reader(&self) -> Reader {
-        self.set.iter().fold(followthrough::reader(), |reader, setting| reader.set(setting))
+        let reader = followthrough::reader().allow_outside(self.trust.allows_outside());
+        self.set.iter().fold(reader, |reader, setting| reader.set(setting))
     }
 
     /// Bakes with progress, and so that Ctrl-C ends it after the frame at hand.

@@ -8,6 +8,7 @@ use shot::Diagnostics;
 
 use crate::console::Console;
 use crate::error::{CliError, diagnostic_json};
+use crate::source::Trust;
 
 /// Explain every mistake in a shot file; exit code 2 when there are any
 #[derive(Args)]
@@ -18,6 +19,8 @@ pub(crate) struct Arguments {
     /// Set a value over the file's before checking; repeatable
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
+    #[command(flatten)]
+    trust: Trust,
     /// Answer with one JSON object
     #[arg(long)]
     pub(crate) json: bool,
@@ -31,7 +34,8 @@ impl Arguments {
         let Some(path) = self.shot.as_ref().filter(|_| !self.schema) else {
             return console.answer_json(&followthrough::schema());
         };
-        let reader = self.set.iter().fold(followthrough::reader(), |reader, setting| reader.set(setting));
+        let reader = followthrough::reader().allow_outside(self.trust.allows_outside());
+        let reader = self.set.iter().fold(reader, |reader, setting| reader.set(setting));
         let diagnostics = shot::check(path, &reader)?;
         if !diagnostics.is_empty() {
             // with --json the object that tells them is made from this

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use self::intersections::Intersections;
 use crate::console::Console;
 use crate::error::{self, CliError};
+use crate::source::Trust;
 use crate::{interrupt, source};
 
 /// Compare two animations: distances frame by frame, strain, topology
@@ -27,6 +28,8 @@ pub(crate) struct Arguments {
     /// Fail with exit code 4 when topologies or frame counts differ or any point is farther away than this, in metres
     #[arg(long, value_name = "METRES")]
     within: Option<f64>,
+    #[command(flatten)]
+    trust: Trust,
     /// Answer with one JSON object
     #[arg(long)]
     pub(crate) json: bool,
@@ -42,9 +45,9 @@ struct Comparison {
 
 impl Arguments {
     pub(crate) fn run(&self, console: &Console) -> Result<(), CliError> {
-        let a = source::open(&self.a)?;
+        let a = self.trust.open(&self.a)?;
         let Some(second) = &self.b else { return self.cross(&[(&self.a, &a)], console, None) };
-        let b = source::open(second)?;
+        let b = self.trust.open(second)?;
         let found = measure(&a, &b, console)?;
         let pair = [(&self.a, &a), (second, &b)];
         if self.intersections {

@@ -54,6 +54,9 @@ impl Arguments {
             normals: !self.no_normals,
             velocities: self.velocities,
         };
+        for warning in &clip.warnings {
+            console.remark(&format!("warning: {}: {warning}", self.input.display()));
+        }
         let listener = console.progress();
         let name = self.output.file_name().unwrap_or(self.output.as_os_str()).to_string_lossy();
         let watched = source::watched(&clip, &format!("write {name}"), &listener);
@@ -67,6 +70,7 @@ impl Arguments {
                 "frames": written.frames,
                 "frame_rate_hz": clip.frame_rate_hz,
                 "bytes": written.bytes,
+                "warnings": clip.warnings,
             }));
         }
         if console.is_quiet() {

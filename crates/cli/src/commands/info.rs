@@ -1,5 +1,7 @@
 //! `info`: what a file holds, and what is wrong with it.
 
+mod tets;
+
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -14,7 +16,8 @@ use crate::source::{self, Reading};
 /// Tell what a file holds: meshes, joints, clips, frames, groups, and problems found
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// The file (.glb, .gltf, .obj, .pc2, .mdd, .bvh), a numbered sequence as in flag.####.obj, or sample:NAME
+    /// The file (.glb, .gltf, .obj, .pc2, .mdd, .bvh, .stl, .ply, .off; of tets .veg, .msh, .node, .ele, .mesh), a
+    /// numbered sequence as in flag.####.obj, or sample:NAME
     file: PathBuf,
     #[command(flatten)]
     reading: Reading,
@@ -25,10 +28,14 @@ pub(crate) struct Arguments {
 
 impl Arguments {
     pub(crate) fn run(&self, console: &Console) -> Result<(), CliError> {
+        if source::has_tets(&self.file) {
+            let info = tets::TetInfo::read(&self.file, &self.reading.options())?;
+            return if self.json { console.answer_json(&info.json()) } else { console.answer(info.text()) };
+        }
         let clip = self.reading.open(&self.file)?;
         let description = match source::sample_name(&self.file) {
             Some(_) => None,
-            None => Some(clip::describe(&self.file)?),
+            None => Some(clip::describe(&self.file, &self.reading.options())?),
         };
         let listener = console.progress();
         let diagnostics = clip::diagnose(&source::watched(&clip, "look at frames", &listener));

@@ -7,7 +7,7 @@ use clip::{Clip, Frame, StrainMeter};
 use film::FilmRenderer;
 use render::{ColorMap, Film, Look, Picture, Scalars, Shading, Stage, View};
 use serde_json::json;
-use shot::{BakeOptions, Context, FrameRange, Parts};
+use shot::{BakeOptions, Context, FrameRange, Parts, Reader};
 
 use crate::console::{Console, size};
 use crate::error::CliError;
@@ -111,7 +111,7 @@ impl Arguments {
             false => Parts { clip: self.reading.open(&self.input)?, values: Vec::new() },
         };
         let clip = source::cropped(clip, self.frames)?;
-        let open = |path: &PathBuf| source::cropped(source::open(path)?, self.frames);
+        let open = |path: &PathBuf| source::cropped(self.reading.trust().open(path)?, self.frames);
         let beside = self.beside.as_ref().map(open).transpose()?;
         let against = self.against.as_ref().map(open).transpose()?;
         let last = clip.frame_count().saturating_sub(1);
@@ -157,18 +157,22 @@ impl Arguments {
         }
     }
 
+    /// Reads shots with the values given with `--set`.
+    fn reader(&self) -> Reader {
+        let reader = followthrough::reader().allow_outside(self.reading.trust().allows_outside());
+        self.set.iter().fold(reader, |reader, setting| reader.set(setting))
+    }
+
     /// The animation on the mesh that a shot would simulate, and what tells its test functions apart.
     fn parts_of_shot(&self) -> Result<Parts, CliError> {
-        let reader = self.set.iter().fold(followthrough::reader(), |reader, setting| reader.set(setting));
-        reader.read(&self.input)?.parts()?.ok_or_else(|| {
+        self.reader().read(&self.input)?.parts()?.ok_or_else(|| {
             CliError::usage("the shot has no layer with test functions").with_help("`tracks` has them")
         })
     }
 
     /// Pictures of what was baked of a shot.
     fn of_shot(&self, console: &Console) -> Result<Vec<PathBuf>, CliError> {
-        let reader = self.set.iter().fold(followthrough::reader(), |reader, setting| reader.set(setting));
-        let shot = reader.read(&self.input)?;
+        let shot = self.reader().read(&self.input)?;
         let options = BakeOptions { out: self.baked.clone(), frames: self.frames, ..BakeOptions::default() };
         let bake = shot.baked(&options)?;
         let renderer = FilmRenderer::new(&shot, &bake)?;
@@ -384,12 +388,7 @@ impl<'a> Colors<'a> {
 
 /// Writes a file whole or not at all.
 pub(super) fn save(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
-    let beside = path.with_extension("unfinished");
-    let written = std::fs::write(&beside, bytes).and_then(|()| std::fs::rename(&beside, path));
-    written.map_err(|error| {
-        let _ = std::fs::remove_file(&beside);
-        CliError::output(path, &error)
-    })
+    clip::write_whole(path, bytes).map(drop).map_err(|error| CliError::while_writing(&error))
 }
 
 fn caption(path: &Path) -> &str {

@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::Args;
-use clip::{ReadOptions, TET_ENDINGS, Tets, WriteOptions, cut_away};
+use clip::{Tets, WriteOptions, cut_away};
 use geometry::{TetMesh, TetMeshing, TetQuality, TetSize, Vec3};
 use render::{Look, Shading, Stage, View};
 use serde_json::{Value, json};
 
 use crate::console::{Console, size};
 use crate::error::CliError;
-use crate::source::Reading;
+use crate::source::{self, Reading};
 
 /// Fill a surface with tets, and tell how good they are
 ///
@@ -61,11 +61,8 @@ struct Filling {
 
 impl Arguments {
     pub(crate) fn run(&self, console: &Console) -> Result<(), CliError> {
-        let ending = self.file.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase());
-        let has_tets = ending.is_some_and(|ending| TET_ENDINGS.contains(&ending.as_str()));
-        let (tets, filling) = if has_tets {
-            let options = ReadOptions { unit_in_metres: self.reading.unit(), ..ReadOptions::default() };
-            (clip::read_tets(&self.file, &options)?, None)
+        let (tets, filling) = if source::has_tets(&self.file) {
+            (clip::read_tets(&self.file, &self.reading.options())?, None)
         } else {
             let (mesh, filling) = self.fill()?;
             (Tets { mesh, groups: Vec::new() }, Some(filling))

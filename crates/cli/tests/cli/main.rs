@@ -5,3 +5,4 @@ mod clips;
 mod program;
 mod shells;
 mod shots;
+mod strangers;

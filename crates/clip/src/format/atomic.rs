@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use crate::{Error, Result};
 
 /// A file under a temporary name in the target's folder. [`AtomicFile::finish`] renames it; dropping it before that
-/// removes it and leaves what stood there untouched.
+/// removes it and leaves what stood there untouched. A process that is killed leaves it lying: it was locked, and the lock
+/// is gone with the process, by which [`sweep`] knows it.
 pub(crate) struct AtomicFile {
     path: PathBuf,
     temporary: PathBuf,
@@ -22,6 +23,8 @@ impl AtomicFile {
         let temporary = path.with_file_name(format!(".{name}.{}.part", std::process::id()));
         let file = File::options().read(true).write(true).create(true).truncate(true).open(&temporary);
         let file = file.map_err(|source| Error::Io { path: path.to_path_buf(), source })?;
+        // where the file system knows no locks, nothing is swept either
+        let _ = file.try_lock();
         let file = Some(BufWriter::with_capacity(1 << 18, file));
         Ok(Self { path: path.to_path_buf(), temporary, file, length: 0 })
     }
@@ -138,8 +141,30 @@ impl Crc32 {
     }
 }
 
-/// Writes a small file at once; returns its size.
-pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> Result<u64> {
+/// Removes what killed processes left of files whose names begin as that of `path` does: parts that nobody writes.
+pub(crate) fn sweep(path: &Path) {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    // of a sequence, what stands before the number
+    let stem = stem.split(['#', '%']).next().unwrap_or_default();
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let of_ours = name.strip_prefix('.').and_then(|name| name.strip_suffix(".part"));
+        let Some((target, process)) = of_ours.and_then(|name| name.rsplit_once('.')) else { continue };
+        if !target.starts_with(stem) || process.parse::<u32>().is_err() {
+            continue;
+        }
+        let unlocked =
+            File::options().write(true).open(entry.path()).is_ok_and(|file| file.try_lock().is_ok());
+        if unlocked {
+            // litter that cannot be removed is no reason not to write
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// Writes a file that is there whole or not at all; returns its size.
+pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<u64> {
     let mut file = AtomicFile::create(path)?;
     file.append(bytes)?;
     file.finish()
@@ -159,6 +184,29 @@ mod tests {
         drop(file);
         assert_eq!(std::fs::read(&path).unwrap(), b"old");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn parts_of_killed_processes_are_swept_and_those_in_work_are_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let names = || {
+            let entries = std::fs::read_dir(folder.path()).unwrap();
+            let mut names: Vec<String> =
+                entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+            names.sort();
+            names
+        };
+        for name in
+            [".flag.glb.4000000000.part", ".flag.0007.obj.17.part", ".cape.glb.17.part", ".flag.notes.part"]
+        {
+            std::fs::write(folder.path().join(name), "half").unwrap();
+        }
+        let in_work = AtomicFile::create(&folder.path().join("flag.pc2")).unwrap();
+        sweep(&folder.path().join("flag.####.obj"));
+        let at_work = format!(".flag.pc2.{}.part", std::process::id());
+        assert_eq!(names(), [".cape.glb.17.part", ".flag.notes.part", &at_work]);
+        in_work.finish().unwrap();
+        assert_eq!(names(), [".cape.glb.17.part", ".flag.notes.part", "flag.pc2"]);
     }
 
     #[test]

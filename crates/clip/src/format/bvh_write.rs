@@ -38,9 +38,7 @@ pub(super) fn write(path: &Path, clip: &Clip, options: &WriteOptions) -> Result<
     let offsets: Vec<DVec3> = rest.locals(skeleton, &rest).into_iter().map(|(place, _)| place).collect();
     let layout = complete_layout(clip.bvh.as_ref(), skeleton, &offsets, &frames);
     let mut text = String::from("HIERARCHY\n");
-    for root in (0..offsets.len()).filter(|&joint| skeleton.joints[joint].parent.is_none()) {
-        write_joint(&mut text, skeleton, &layout, &offsets, root, scale);
-    }
+    write_hierarchy(&mut text, skeleton, &layout, &offsets, scale);
     // writing into a string cannot fail
     let _ = writeln!(text, "MOTION\nFrames: {}\nFrame Time: {:.9}", frames.len(), 1.0 / clip.frame_rate_hz);
     let order = depth_first(skeleton);
@@ -197,25 +195,33 @@ fn children(skeleton: &Skeleton) -> Vec<Vec<usize>> {
     children
 }
 
-/// Writes a root and everything below it.
-fn write_joint(
+/// Deeper than this, lines are not moved further to the right: a chain of 20,000 joints would be mostly tabs, a gigabyte
+/// of them.
+const DEEPEST_INDENT: usize = 40;
+
+/// Writes all joints, each with everything below it.
+fn write_hierarchy(
     text: &mut String,
     skeleton: &Skeleton,
     layout: &BvhLayout,
     offsets: &[DVec3],
-    root: usize,
     scale: f64,
 ) {
     let children = children(skeleton);
+    let mut ends_of = vec![Vec::new(); offsets.len()];
+    for (joint, end) in layout.end_sites.iter().filter(|(joint, _)| *joint < offsets.len()) {
+        ends_of[*joint].push(end.as_dvec3());
+    }
+    let tabs = |depth: usize| "\t".repeat(depth.min(DEEPEST_INDENT));
     let offset = |text: &mut String, indent: &str, at: DVec3| {
         let [x, y, z] = at.to_array().map(|value| (value * scale) as f32);
         let _ = writeln!(text, "{indent}OFFSET {x} {y} {z}");
     };
     // a joint to open, or a brace to close at some depth
-    let mut waiting = vec![(Some(root), 0_usize)];
+    let roots = (0..offsets.len()).rev().filter(|&joint| skeleton.joints[joint].parent.is_none());
+    let mut waiting: Vec<(Option<usize>, usize)> = roots.map(|root| (Some(root), 0)).collect();
     while let Some((joint, depth)) = waiting.pop() {
-        let indent = "\t".repeat(depth);
-        let inner = "\t".repeat(depth + 1);
+        let (indent, inner) = (tabs(depth), tabs(depth + 1));
         let Some(joint) = joint else {
             let _ = writeln!(text, "{indent}}}");
             continue;
@@ -236,15 +242,14 @@ fn write_joint(
             "{}",
             format!("{inner}CHANNELS {} {}", channels.len(), names.join(" ")).trim_end()
         );
-        let own_ends = layout.end_sites.iter().filter(|(of, _)| *of == joint).map(|(_, end)| end.as_dvec3());
-        let mut ends: Vec<DVec3> = own_ends.collect();
+        let mut ends = std::mem::take(&mut ends_of[joint]);
         if ends.is_empty() && children[joint].is_empty() {
             // a limb must end somewhere: as long again as the bone before
             ends.push(offsets[joint]);
         }
         for end in ends {
             let _ = writeln!(text, "{inner}End Site\n{inner}{{");
-            offset(text, &"\t".repeat(depth + 2), end);
+            offset(text, &tabs(depth + 2), end);
             let _ = writeln!(text, "{inner}}}");
         }
         waiting.push((None, depth));

@@ -1,12 +1,11 @@
 //! Point caches over an OBJ: what PC2 and MDD have in common. Frames are read from disk when they are asked for.
 
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::path::Path;
+use std::sync::Arc;
 
 use super::sequence::split_points;
 use super::{DEFAULT_FRAME_RATE_HZ, Format, ReadOptions, locate_point, malformed, mdd, name_of, pc2};
+use crate::files::PlainFile;
 use crate::{Clip, Error, Frame, Frames, Result};
 
 /// What a cache's header says.
@@ -23,18 +22,16 @@ pub(super) struct Header {
 
 /// Reads a cache and the OBJ that it moves.
 pub(super) fn read(cache: &Path, mesh: &Path, options: &ReadOptions) -> Result<Clip> {
-    let io = |source| Error::Io { path: cache.to_path_buf(), source };
-    let mut file = File::open(cache).map_err(io)?;
-    let length = file.metadata().map_err(io)?.len();
-    let header = match Format::detect(cache)? {
-        Format::Pc2 => pc2::read_header(cache, &mut file, length)?,
-        Format::Mdd => mdd::read_header(cache, &mut file, length)?,
+    let file = options.files.open(cache)?;
+    let header = match Format::detect_among(&options.files, cache)? {
+        Format::Pc2 => pc2::read_header(cache, &file)?,
+        Format::Mdd => mdd::read_header(cache, &file)?,
         _ => {
             let problem = "not a point cache; those are .pc2 and .mdd".into();
             return Err(Error::Unsupported { path: cache.to_path_buf(), problem });
         }
     };
-    if !mesh.is_file() {
+    if !options.files.is_file(mesh) {
         let problem = format!("{} is not there; name the OBJ that the cache moves", mesh.display());
         return Err(malformed(cache, "its mesh", problem));
     }
@@ -52,8 +49,7 @@ pub(super) fn read(cache: &Path, mesh: &Path, options: &ReadOptions) -> Result<C
     }
     let rate = options.frame_rate_hz.or(header.frame_rate_hz).unwrap_or(DEFAULT_FRAME_RATE_HZ);
     let frames = CacheFrames {
-        path: cache.to_path_buf(),
-        file: Mutex::new(file),
+        file,
         header,
         point_counts,
         mesh_names: scene.meshes.iter().map(|mesh| mesh.name.clone()).collect(),
@@ -80,8 +76,7 @@ pub(super) fn check_length(path: &Path, header: &Header, length: u64) -> Result<
 }
 
 struct CacheFrames {
-    path: PathBuf,
-    file: Mutex<File>,
+    file: PlainFile,
     header: Header,
     point_counts: Vec<usize>,
     mesh_names: Vec<String>,
@@ -100,12 +95,7 @@ impl Frames for CacheFrames {
         let mut points = vec![[0.0_f32; 3]; self.header.point_count];
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut points);
         let offset = self.header.data_offset + (index * bytes.len()) as u64;
-        {
-            let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-            let io = |source| Error::Io { path: self.path.clone(), source };
-            file.seek(SeekFrom::Start(offset)).map_err(io)?;
-            file.read_exact(bytes).map_err(io)?;
-        }
+        self.file.read_at(offset, bytes)?;
         let big_endian = self.header.big_endian;
         for (point, values) in points.iter_mut().enumerate() {
             for value in &mut *values {

@@ -1,23 +1,22 @@
 //! MDD, LightWave's point cache: counts, a time in seconds for each frame, float positions, all big-endian.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 use super::atomic::AtomicFile;
 use super::cache::{Header, check_length};
 use super::pc2::{finish, write_frames};
 use super::{WriteOptions, Written, malformed};
+use crate::files::PlainFile;
 use crate::{Clip, Error, Result};
 
-/// Reads counts and times; the file stands behind them afterwards.
-pub(super) fn read_header(path: &Path, file: &mut File, length: u64) -> Result<Header> {
-    let io = |source| Error::Io { path: path.to_path_buf(), source };
+/// Reads counts and times.
+pub(super) fn read_header(path: &Path, file: &PlainFile) -> Result<Header> {
+    let length = file.length();
     if length < 8 {
         return Err(malformed(path, "header", format!("an MDD begins with 8 bytes, this file has {length}")));
     }
     let mut counts = [[0_u8; 4]; 2];
-    file.read_exact(counts.as_flattened_mut()).map_err(io)?;
+    file.read_at(0, counts.as_flattened_mut())?;
     let count = |bytes: [u8; 4], what: &str| {
         let count = i32::from_be_bytes(bytes);
         usize::try_from(count).map_err(|_| malformed(path, "header", format!("{count} {what}")))
@@ -32,7 +31,7 @@ pub(super) fn read_header(path: &Path, file: &mut File, length: u64) -> Result<H
     };
     check_length(path, &header, length)?;
     let mut times = vec![[0_u8; 4]; frame_count];
-    file.read_exact(times.as_flattened_mut()).map_err(io)?;
+    file.read_at(8, times.as_flattened_mut())?;
     let times: Vec<f64> = times.into_iter().map(|bytes| f64::from(f32::from_be_bytes(bytes))).collect();
     header.frame_rate_hz = rate_of(&times);
     Ok(header)

@@ -26,18 +26,17 @@ mod usd;
 
 pub(crate) use atomic::AtomicFile;
 
+pub use atomic::write_whole;
 pub use bvh::{BvhChannel, BvhLayout};
 pub use numbered::Numbered;
 pub use usd::{UsdLayout, UsdPrim};
 
-use std::fs::File;
-use std::io::Read;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use mtl::image_type;
 use source::Source;
 
-use crate::{Clip, Error, Faces, Mesh, Result};
+use crate::{Clip, Error, Faces, Files, Mesh, Result};
 
 /// The frame rate of files that do not say theirs: film's.
 pub const DEFAULT_FRAME_RATE_HZ: f64 = 24.0;
@@ -108,17 +107,12 @@ impl Format {
 
     /// The format of a file that exists: by its first bytes where they tell, otherwise by its name.
     pub fn detect(path: &Path) -> Result<Self> {
-        let io = |source| Error::Io { path: path.to_path_buf(), source };
-        let mut start = [0_u8; 16];
-        let mut filled = 0;
-        let mut file = File::open(path).map_err(io)?;
-        while filled < start.len() {
-            match file.read(&mut start[filled..]).map_err(io)? {
-                0 => break,
-                count => filled += count,
-            }
-        }
-        let start = &start[..filled];
+        Self::detect_among(&Files::default(), path)
+    }
+
+    /// The same under a policy.
+    pub(crate) fn detect_among(files: &Files, path: &Path) -> Result<Self> {
+        let start = files.open(path)?.start(16)?;
         if start.starts_with(b"glTF") {
             return Ok(Self::Glb);
         } else if start.starts_with(b"POINTCACHE2") {
@@ -156,6 +150,8 @@ pub struct ReadOptions {
     pub cache: Option<PathBuf>,
     /// Read a numbered OBJ alone, although it is one of a sequence.
     pub single: bool,
+    /// Which files may be opened, and what must be in them.
+    pub files: Files,
 }
 
 /// How to write a file.
@@ -219,7 +215,7 @@ pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Clip> {
     if let Some(pattern) = sequence::pattern(path) {
         return sequence::read(&pattern, options);
     }
-    match Format::detect(path)? {
+    match Format::detect_among(&options.files, path)? {
         Format::Gltf | Format::Glb => gltf::read(path, options),
         Format::Obj => match &options.cache {
             Some(cache) => cache::read(cache, path, options),
@@ -242,13 +238,14 @@ pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Clip> {
 /// `usdz` or `abc`.
 ///
 /// Every file appears whole or not at all: it is written under another name in the same folder and renamed at the
-/// end. PC2 and MDD leave the OBJ that they move beside them. Frames are pulled from the clip one at a time.
+/// end; what a killed process left of it is removed. PC2 and MDD leave the OBJ that they move beside them. Frames are pulled from the clip one at a time.
 pub fn write(path: impl AsRef<Path>, clip: &Clip, options: &WriteOptions) -> Result<Written> {
     let path = path.as_ref();
     if !(clip.frame_rate_hz.is_finite() && clip.frame_rate_hz > 0.0) {
         let problem = format!("a clip with {} frames per second cannot be written", clip.frame_rate_hz);
         return Err(Error::Unsupported { path: path.to_path_buf(), problem });
     }
+    atomic::sweep(path);
     if let Some(pattern) = sequence::pattern(path) {
         return sequence::write(&pattern, clip, options);
     }
@@ -273,15 +270,39 @@ pub fn write(path: impl AsRef<Path>, clip: &Clip, options: &WriteOptions) -> Res
     }
 }
 
+/// Every file that a clip, or anything else that a shot names, is read from, in order of the paths: the file itself, the
+/// buffers and pictures that a glTF names, the members of a sequence, the OBJ under a point cache, the materials of an
+/// OBJ, both files of TetGen, what a .veg includes.
+///
+/// It is the reader that tells: what it opens, or says that it will open, is what is listed.
+pub fn source_files(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Vec<PathBuf>> {
+    let path = path.as_ref();
+    let files = options.files.noting();
+    let options = ReadOptions { files: files.clone(), ..options.clone() };
+    let ending = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase());
+    if ending.is_some_and(|ending| crate::TET_ENDINGS.contains(&ending.as_str())) {
+        crate::read_tets(path, &options)?;
+    } else if sequence::pattern(path).is_some() || Format::detect_among(&files, path).is_ok() {
+        read(path, &options)?;
+    } else if let Some(pattern) = Numbered::parse(path) {
+        for number in pattern.gapless_among(&files)? {
+            files.expect(&pattern.file(number))?;
+        }
+    } else {
+        files.open(path)?;
+    }
+    Ok(files.noted())
+}
+
 /// Looks into a file without reading its frames.
-pub fn describe(path: impl AsRef<Path>) -> Result<Description> {
+pub fn describe(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Description> {
     let path = path.as_ref();
     if sequence::pattern(path).is_some() {
         return Ok(Description { format: Format::Obj, animations: Vec::new() });
     }
-    let format = Format::detect(path)?;
+    let format = Format::detect_among(&options.files, path)?;
     let animations = match format {
-        Format::Gltf | Format::Glb => gltf::animations(path)?,
+        Format::Gltf | Format::Glb => gltf::animations(path, &options.files)?,
         _ => Vec::new(),
     };
     Ok(Description { format, animations })
@@ -306,11 +327,6 @@ fn unknown_format(path: &Path) -> Error {
     Error::Unsupported { path: path.to_path_buf(), problem }
 }
 
-/// The whole file.
-pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>> {
-    std::fs::read(path).map_err(|source| Error::Io { path: path.to_path_buf(), source })
-}
-
 pub(crate) fn malformed(path: &Path, place: impl Into<String>, problem: impl Into<String>) -> Error {
     Error::Malformed { path: path.to_path_buf(), place: place.into(), problem: problem.into() }
 }
@@ -333,15 +349,29 @@ fn name_of(path: &Path) -> String {
     path.file_stem().map_or_else(|| "clip".into(), |stem| stem.to_string_lossy().into_owned())
 }
 
-/// The name, or the name with the lowest number behind it that nobody has yet.
-fn unique_name(wanted: &str, taken: &mut std::collections::HashSet<String>) -> String {
-    let mut name = wanted.to_string();
-    let mut number = 1;
-    while !taken.insert(name.clone()) {
-        name = format!("{wanted}.{number:03}");
-        number += 1;
+/// Names that are taken.
+#[derive(Default)]
+struct UniqueNames {
+    taken: HashSet<String>,
+    /// The number that a name which was wanted again got last: the numbers below it need not be tried once more.
+    last: HashMap<String, usize>,
+}
+
+impl UniqueNames {
+    /// The name, or the name with the lowest number behind it that nobody has yet.
+    fn take(&mut self, wanted: &str) -> String {
+        if self.taken.insert(wanted.into()) {
+            return wanted.into();
+        }
+        let last = self.last.entry(wanted.into()).or_default();
+        loop {
+            *last += 1;
+            let name = format!("{wanted}.{last:03}");
+            if self.taken.insert(name.clone()) {
+                return name;
+            }
+        }
     }
-    name
 }
 
 /// A name as USD wants it: letters, digits and underscores, no digit in front; `fallback` when nothing is left.

@@ -4,33 +4,37 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use super::{atomic, read_bytes};
-use crate::{Clip, Error, Image, Material, Result};
+use super::atomic;
+use crate::{Clip, Error, Files, Image, Material, Result};
 
 /// Materials with their pictures.
 #[derive(Default)]
 pub(super) struct Library {
     pub(super) materials: Vec<Material>,
     pub(super) images: Vec<Image>,
+    /// What was left out.
+    pub(super) warnings: Vec<String>,
+    /// The file that each image came from.
+    paths: Vec<PathBuf>,
 }
 
 /// Reads the libraries that an OBJ names. One that is not there is passed over, as every program does: an OBJ is
-/// often sent without it.
-pub(super) fn read(obj: &Path, names: &[String]) -> Result<Library> {
+/// often sent without it. One that lies outside the OBJ's folder is passed over with a warning, since exporters like
+/// to write the paths of the machine they ran on.
+pub(super) fn read(obj: &Path, names: &[String], files: &Files) -> Result<Library> {
     let mut library = Library::default();
     let mut seen = HashSet::new();
     for name in names {
-        let path = obj.with_file_name(name.replace('\\', "/"));
-        if !seen.insert(path.clone()) || !path.is_file() {
-            continue;
+        let Some(path) = library.beside(obj, "mtllib", name, files)? else { continue };
+        if seen.insert(path.clone()) && files.is_file(&path) {
+            library.add(&path, &String::from_utf8_lossy(&files.read(&path)?), files)?;
         }
-        library.add(&path, &String::from_utf8_lossy(&read_bytes(&path)?))?;
     }
     Ok(library)
 }
 
 impl Library {
-    fn add(&mut self, path: &Path, text: &str) -> Result<()> {
+    fn add(&mut self, path: &Path, text: &str, files: &Files) -> Result<()> {
         for line in text.lines() {
             let Some((keyword, rest)) = line.trim().split_once(char::is_whitespace) else { continue };
             let rest = rest.trim();
@@ -44,53 +48,64 @@ impl Library {
                 ("Kd", &[r, g, b, ..]) => material.base_color[..3].copy_from_slice(&[r, g, b]),
                 ("d", &[opacity, ..]) => material.base_color[3] = opacity,
                 ("Tr", &[transparency, ..]) => material.base_color[3] = 1.0 - transparency,
-                ("map_Kd", _) => material.base_color_image = self.images.add_file(path, rest)?,
+                ("map_Kd", _) => {
+                    let image = self.add_image(path, rest, files)?;
+                    if let Some(material) = self.materials.last_mut() {
+                        material.base_color_image = image;
+                    }
+                }
                 _ => {}
             }
         }
         Ok(())
     }
-}
 
-trait AddFile {
-    fn add_file(&mut self, library: &Path, words: &str) -> Result<Option<usize>>;
-}
-
-impl AddFile for Vec<Image> {
     /// Takes a picture in; `None` for kinds that glTF cannot hold and for files that are not there.
-    fn add_file(&mut self, library: &Path, words: &str) -> Result<Option<usize>> {
+    fn add_image(&mut self, library: &Path, words: &str, files: &Files) -> Result<Option<usize>> {
         // options stand before the name; a name may hold spaces
         let name = if words.starts_with('-') {
             words.rsplit(char::is_whitespace).next().unwrap_or(words)
         } else {
             words
         };
-        let path = library.with_file_name(name.replace('\\', "/"));
-        let Some(mime_type) = path.extension().and_then(|e| image_type(&e.to_string_lossy())) else {
-            return Ok(None);
-        };
-        if !path.is_file() {
+        let Some(path) = self.beside(library, "map_Kd", name, files)? else { return Ok(None) };
+        if let Some(known) = self.paths.iter().position(|known| *known == path) {
+            return Ok(Some(known));
+        }
+        if !files.is_file(&path) {
             return Ok(None);
         }
-        let image = Image {
-            name: path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
-            mime_type: mime_type.into(),
-            bytes: read_bytes(&path)?,
+        let bytes = files.read(&path)?;
+        // the other kinds need extensions of glTF that an MTL cannot ask for
+        let Some(mime_type @ ("image/png" | "image/jpeg")) = Image::mime_type_of(&bytes) else {
+            let file = library.display();
+            self.warn(format!(
+                "{file}: map_Kd: `{name}` does not begin as a PNG or JPEG does, and was left out"
+            ));
+            return Ok(None);
         };
-        let index = self.iter().position(|known| *known == image).unwrap_or_else(|| {
-            self.push(image);
-            self.len() - 1
-        });
-        Ok(Some(index))
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        self.images.push(Image { name, mime_type: mime_type.into(), bytes });
+        self.paths.push(path);
+        Ok(Some(self.images.len() - 1))
     }
-}
 
-/// The kind of a picture by its file's ending; `None` for kinds that glTF cannot hold.
-pub(super) fn image_type(extension: &str) -> Option<&'static str> {
-    match extension.to_ascii_lowercase().as_str() {
-        "png" => Some("image/png"),
-        "jpg" | "jpeg" => Some("image/jpeg"),
-        _ => None,
+    /// The path of what a file names, or a warning.
+    fn beside(&mut self, from: &Path, keyword: &str, name: &str, files: &Files) -> Result<Option<PathBuf>> {
+        match files.beside(from, keyword, &name.replace('\\', "/")) {
+            Err(error @ Error::Outside { .. }) => {
+                self.warn(format!("{error}, and was left out"));
+                Ok(None)
+            }
+            path => path.map(Some),
+        }
+    }
+
+    /// Says a thing once, however many materials it is true of.
+    fn warn(&mut self, words: String) {
+        if !self.warnings.contains(&words) {
+            self.warnings.push(words);
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::malformed;
-use crate::{Error, Result};
+use crate::{Files, Result};
 
 /// How the files of a sequence are called: a folder, what stands before and behind the number, and its least width.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,12 +76,13 @@ impl Numbered {
 
     /// The numbers that there are files for, in order.
     pub fn numbers(&self) -> Result<Vec<u64>> {
-        let folder = if self.folder.as_os_str().is_empty() { Path::new(".") } else { &self.folder };
-        let io = |source| Error::Io { path: folder.to_path_buf(), source };
+        self.numbers_among(&Files::default())
+    }
+
+    /// The same under a policy.
+    pub fn numbers_among(&self, files: &Files) -> Result<Vec<u64>> {
         let mut numbers = Vec::new();
-        for entry in std::fs::read_dir(folder).map_err(io)? {
-            let name = entry.map_err(io)?.file_name();
-            let Some(name) = name.to_str() else { continue };
+        for name in files.names_in(&self.folder)? {
             let middle = name.strip_prefix(&self.before).and_then(|rest| rest.strip_suffix(&self.behind));
             let Some(number) = middle.and_then(|middle| middle.parse::<u64>().ok()) else { continue };
             if middle == Some(format!("{number:0width$}", width = self.width).as_str()) {
@@ -94,7 +95,12 @@ impl Numbered {
 
     /// The numbers that there are files for, from the first to the last without a gap; otherwise the first file that is missing.
     pub fn gapless(&self) -> Result<Vec<u64>> {
-        let numbers = self.numbers()?;
+        self.gapless_among(&Files::default())
+    }
+
+    /// The same under a policy.
+    pub fn gapless_among(&self, files: &Files) -> Result<Vec<u64>> {
+        let numbers = self.numbers_among(files)?;
         if numbers.is_empty() {
             return Err(malformed(&self.path(), "the folder", "no file of this sequence is there"));
         }

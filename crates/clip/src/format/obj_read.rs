@@ -7,15 +7,16 @@
 //!
 //! An `o` line starts another mesh when every face stays within its own object's positions; in files where objects
 //! share positions everything is one mesh and `o` names are groups like `g`. Normals are not read: they would be wrong
-//! after the first deformed frame. Lines, points, curves and smoothing groups are passed over.
+//! after the first deformed frame. Lines, points, curves and smoothing groups are passed over. Corners that name a
+//! texture coordinate the file does not have are read without one, with a warning.
 //!
 //! `tobj` is not used: it loses the order of positions, unused positions, groups and vertex colours of polygons.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::Path;
 
-use super::{malformed, mtl, name_of, unique_name};
-use crate::{Faces, Image, Material, Mesh, Part, Result};
+use super::{UniqueNames, malformed, mtl, name_of};
+use crate::{Faces, Files, Image, Material, Mesh, Part, Result};
 
 /// An OBJ's lines as numbers; faces still over the whole file's positions.
 #[derive(Debug, Default)]
@@ -31,6 +32,9 @@ pub(super) struct Parsed {
     states: Vec<State>,
     objects: Vec<Object>,
     libraries: Vec<String>,
+    /// Corners whose texture coordinate is not there, and what is to be said of the first.
+    missing_uvs: usize,
+    first_missing_uv: Option<String>,
 }
 
 const NO_UV: u32 = u32::MAX;
@@ -56,6 +60,7 @@ pub(super) struct ObjScene {
     pub(super) meshes: Vec<Mesh>,
     pub(super) materials: Vec<Material>,
     pub(super) images: Vec<Image>,
+    pub(super) warnings: Vec<String>,
 }
 
 /// Reads the lines of an OBJ. `scale` brings its unit to metres.
@@ -115,7 +120,11 @@ pub(super) fn parse(path: &Path, bytes: &[u8], scale: f64) -> Result<Parsed> {
             b"f" => {
                 corners.clear();
                 for word in words {
-                    corners.push(read_corner(path, &at, word, parsed.points.len(), parsed.uvs.len())?);
+                    let (point, uv) = read_corner(path, &at, word, parsed.points.len(), parsed.uvs.len())?;
+                    if let Uv::Missing(number) = uv {
+                        parsed.miss_uv(&at, number);
+                    }
+                    corners.push((point, uv.index()));
                 }
                 if corners.len() < 3 {
                     let problem =
@@ -154,8 +163,8 @@ pub(super) fn parse(path: &Path, bytes: &[u8], scale: f64) -> Result<Parsed> {
 }
 
 /// Makes meshes of the lines, and reads the materials that they name.
-pub(super) fn assemble(path: &Path, parsed: &Parsed) -> Result<ObjScene> {
-    let library = mtl::read(path, &parsed.libraries)?;
+pub(super) fn assemble(path: &Path, parsed: &Parsed, files: &Files) -> Result<ObjScene> {
+    let library = mtl::read(path, &parsed.libraries, files)?;
     let mut materials = library.materials;
     let mut material_index: HashMap<String, usize> =
         materials.iter().enumerate().map(|(index, material)| (material.name.clone(), index)).collect();
@@ -166,16 +175,18 @@ pub(super) fn assemble(path: &Path, parsed: &Parsed) -> Result<ObjScene> {
             materials.len() - 1
         });
     }
-    let mut taken = HashSet::new();
+    let mut names = UniqueNames::default();
     let meshes = parsed
         .meshes()
         .iter()
         .map(|object| {
-            let name = unique_name(&object.name.clone().unwrap_or_else(|| name_of(path)), &mut taken);
+            let name = names.take(&object.name.clone().unwrap_or_else(|| name_of(path)));
             parsed.mesh(name, object, &material_index)
         })
         .collect();
-    Ok(ObjScene { meshes, materials, images: library.images })
+    let mut warnings = library.warnings;
+    warnings.extend(parsed.missing_uv_warning());
+    Ok(ObjScene { meshes, materials, images: library.images, warnings })
 }
 
 /// One mesh to be: what it is called, its runs of points and faces, and the objects that are only groups in it.
@@ -187,6 +198,20 @@ struct MeshRun {
 }
 
 impl Parsed {
+    fn miss_uv(&mut self, at: &dyn Fn() -> String, number: i64) {
+        self.missing_uvs += 1;
+        let count = self.uvs.len();
+        self.first_missing_uv.get_or_insert_with(|| {
+            format!("{}: texture coordinate {number} was asked for, but {count} came before this line", at())
+        });
+    }
+
+    fn missing_uv_warning(&self) -> Option<String> {
+        let corners = if self.missing_uvs == 1 { "corner was" } else { "corners were" };
+        let first = self.first_missing_uv.as_ref()?;
+        Some(format!("{first}; {} {corners} read without one", self.missing_uvs))
+    }
+
     /// The objects as meshes, or everything as one mesh when objects share positions.
     fn meshes(&self) -> Vec<MeshRun> {
         let ends = self.objects.iter().skip(1).map(|next| (next.first_point, next.first_face));
@@ -354,6 +379,23 @@ fn read_numbers<'a>(
     Ok(count)
 }
 
+/// The texture coordinate of a corner.
+enum Uv {
+    None,
+    Index(u32),
+    /// The file names one that it does not have.
+    Missing(i64),
+}
+
+impl Uv {
+    fn index(&self) -> u32 {
+        match self {
+            Self::Index(index) => *index,
+            Self::None | Self::Missing(_) => NO_UV,
+        }
+    }
+}
+
 /// A corner `v`, `v/vt`, `v//vn` or `v/vt/vn`; counted from one, or from the end when negative.
 fn read_corner(
     path: &Path,
@@ -361,23 +403,30 @@ fn read_corner(
     word: &[u8],
     point_count: usize,
     uv_count: usize,
-) -> Result<(u32, u32)> {
-    let resolve = |word: &[u8], what: &str, count: usize| {
-        let bad = |problem: String| malformed(path, at(), problem);
+) -> Result<(u32, Uv)> {
+    let bad = |problem: String| malformed(path, at(), problem);
+    let parse = |word: &[u8], what: &str| {
         let text = std::str::from_utf8(word).unwrap_or("?");
-        let number: i64 = text.parse().map_err(|_| bad(format!("`{text}` is not a {what} number")))?;
+        text.parse::<i64>().map_err(|_| bad(format!("`{text}` is not a {what} number")))
+    };
+    let resolve = |number: i64, count: usize| {
         let index = if number < 0 { count as i64 + number } else { number - 1 };
-        if (0..count as i64).contains(&index) {
-            // counts of lines that fitted into memory fit into 32 bits long before
-            return Ok(index as u32);
-        }
-        Err(bad(format!("{what} {number} was asked for, but only {count} came before this line")))
+        // counts of lines that fitted into memory fit into 32 bits long before
+        (0..count as i64).contains(&index).then_some(index as u32)
     };
     let mut fields = word.split(|&b| b == b'/');
-    let point = resolve(fields.next().unwrap_or_default(), "position", point_count)?;
+    let number = parse(fields.next().unwrap_or_default(), "position")?;
+    let Some(point) = resolve(number, point_count) else {
+        let problem =
+            format!("position {number} was asked for, but only {point_count} came before this line");
+        return Err(bad(problem));
+    };
     let uv = match fields.next() {
-        None | Some(b"") => NO_UV,
-        Some(field) => resolve(field, "texture coordinate", uv_count)?,
+        None | Some(b"") => Uv::None,
+        Some(field) => {
+            let number = parse(field, "texture coordinate")?;
+            resolve(number, uv_count).map_or(Uv::Missing(number), Uv::Index)
+        }
     };
     Ok((point, uv))
 }
@@ -392,9 +441,13 @@ fn rest_of(line: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    fn meshes(text: &str) -> Vec<Mesh> {
+    fn scene(text: &str) -> ObjScene {
         let path = Path::new("test.obj");
-        assemble(path, &parse(path, text.as_bytes(), 1.0).unwrap()).unwrap().meshes
+        assemble(path, &parse(path, text.as_bytes(), 1.0).unwrap(), &Files::default()).unwrap()
+    }
+
+    fn meshes(text: &str) -> Vec<Mesh> {
+        scene(text).meshes
     }
 
     fn problem(text: &str) -> String {
@@ -454,6 +507,21 @@ mod tests {
         assert!(problem(&format!("{SQUARE}f 1 2 0\n")).contains("line 5"));
         assert!(problem(&format!("{SQUARE}f 1// 2//\n")).contains("at least three corners"));
         assert!(problem("# nothing\n").contains("no `v` line"));
+    }
+
+    #[test]
+    fn texture_coordinates_that_are_not_there_are_left_out() {
+        let none = scene(&format!("{SQUARE}f 1/1 2/2 3/3\nf 1/1 3/3 4/4\n"));
+        assert!(none.meshes[0].uvs.is_empty());
+        assert_eq!(none.meshes[0].faces.len(), 2);
+        let words = "line 5: texture coordinate 1 was asked for, but 0 came before this line; 6 corners were read without one";
+        assert_eq!(none.warnings, [words]);
+        // of some that are missing, the others are kept
+        let some = scene(&format!("{SQUARE}vt 0.25 1\nf 1/1 2/-2 3/1\n"));
+        assert_eq!(some.meshes[0].uvs[..2], [[0.25, 0.0]; 2]);
+        assert_eq!(some.meshes[0].point_triangles(), [[0, 1, 2]]);
+        assert!(some.warnings[0].ends_with("1 corner was read without one"), "{:?}", some.warnings);
+        assert!(scene(&format!("{SQUARE}vt 0 1\nf 1/1 2/1 3/1\n")).warnings.is_empty());
     }
 
     #[test]

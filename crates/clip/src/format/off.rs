@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use super::{ReadOptions, malformed, read_bytes, still};
+use super::{ReadOptions, malformed, still};
 use crate::{Clip, Faces, Result};
 
 pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<Clip> {
-    let bytes = read_bytes(path)?;
+    let bytes = options.files.read(path)?;
     let mut lines = bytes
         .split(|&b| b == b'\n')
         .enumerate()

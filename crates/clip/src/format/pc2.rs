@@ -1,19 +1,19 @@
 //! PC2, the point cache of 3ds Max and Blender: 32 bytes of header, then float positions, all little-endian.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 use super::atomic::AtomicFile;
 use super::cache::{Header, check_length};
 use super::{WriteOptions, Written, malformed, obj_write};
+use crate::files::PlainFile;
 use crate::{Clip, Error, Frame, Result};
 
 const MAGIC: &[u8; 12] = b"POINTCACHE2\0";
 const HEADER_LENGTH: usize = 32;
 
-/// Reads the header; the file stands behind it afterwards.
-pub(super) fn read_header(path: &Path, file: &mut File, length: u64) -> Result<Header> {
+/// Reads the header.
+pub(super) fn read_header(path: &Path, file: &PlainFile) -> Result<Header> {
+    let length = file.length();
     let mut bytes = [0_u8; HEADER_LENGTH];
     if length < HEADER_LENGTH as u64 {
         return Err(malformed(
@@ -22,7 +22,7 @@ pub(super) fn read_header(path: &Path, file: &mut File, length: u64) -> Result<H
             format!("a PC2 has 32 bytes of header, this file has {length}"),
         ));
     }
-    file.read_exact(&mut bytes).map_err(|source| Error::Io { path: path.to_path_buf(), source })?;
+    file.read_at(0, &mut bytes)?;
     if &bytes[..12] != MAGIC {
         return Err(malformed(path, "header", "does not begin with POINTCACHE2"));
     }

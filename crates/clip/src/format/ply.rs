@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{ReadOptions, malformed, read_bytes, still};
+use super::{ReadOptions, malformed, still};
 use crate::{Clip, Faces, Result};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,7 +37,7 @@ struct Element {
 }
 
 pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<Clip> {
-    let bytes = read_bytes(path)?;
+    let bytes = options.files.read(path)?;
     let (encoding, elements, body) = header(path, &bytes)?;
     let mut data = Data { path, encoding, bytes: &bytes[body..], at: 0 };
     let mut points = Vec::new();

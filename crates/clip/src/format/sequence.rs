@@ -7,7 +7,6 @@ use super::obj_read::{self, Parsed};
 use super::obj_write::ObjText;
 use super::{
     DEFAULT_FRAME_RATE_HZ, Numbered, ReadOptions, WriteOptions, Written, atomic, malformed, name_of,
-    read_bytes,
 };
 use crate::{Clip, Error, Frame, Frames, MemoryFrames, Result};
 
@@ -20,13 +19,13 @@ pub(super) fn pattern(path: &Path) -> Option<Numbered> {
 pub(super) fn read_file_or_sequence(path: &Path, options: &ReadOptions) -> Result<Clip> {
     if !options.single {
         for pattern in Numbered::of_file(path) {
-            if pattern.numbers()?.len() > 1 {
+            if pattern.numbers_among(&options.files)?.len() > 1 {
                 return read(&pattern, options);
             }
         }
     }
     let parsed = parse(path, options)?;
-    let scene = obj_read::assemble(path, &parsed)?;
+    let scene = obj_read::assemble(path, &parsed, &options.files)?;
     let points = scene.meshes.iter().map(|mesh| mesh.rest_points.clone()).collect();
     let frames = MemoryFrames::new(vec![Frame { points, pose: Vec::new() }]);
     Ok(clip(path, scene, options, Arc::new(frames)))
@@ -34,11 +33,14 @@ pub(super) fn read_file_or_sequence(path: &Path, options: &ReadOptions) -> Resul
 
 /// Reads a sequence: the first file gives the rest shape, the others come when they are asked for.
 pub(super) fn read(pattern: &Numbered, options: &ReadOptions) -> Result<Clip> {
-    let numbers = pattern.gapless()?;
+    let numbers = pattern.gapless_among(&options.files)?;
+    for &number in &numbers {
+        options.files.expect(&pattern.file(number))?;
+    }
     let first = numbers[0];
     let path = pattern.file(first);
     let parsed = parse(&path, options)?;
-    let scene = obj_read::assemble(&path, &parsed)?;
+    let scene = obj_read::assemble(&path, &parsed, &options.files)?;
     let frames = SequenceFrames {
         pattern: pattern.clone(),
         first,
@@ -69,7 +71,7 @@ pub(super) fn write(pattern: &Numbered, clip: &Clip, options: &WriteOptions) -> 
 }
 
 fn parse(path: &Path, options: &ReadOptions) -> Result<Parsed> {
-    obj_read::parse(path, &read_bytes(path)?, options.unit_in_metres.unwrap_or(1.0))
+    obj_read::parse(path, &options.files.read(path)?, options.unit_in_metres.unwrap_or(1.0))
 }
 
 fn clip(path: &Path, scene: obj_read::ObjScene, options: &ReadOptions, frames: Arc<dyn Frames>) -> Clip {
@@ -77,6 +79,7 @@ fn clip(path: &Path, scene: obj_read::ObjScene, options: &ReadOptions, frames: A
     let mut clip = Clip::new(name_of(path), rate, scene.meshes, None, frames);
     clip.materials = scene.materials;
     clip.images = scene.images;
+    clip.warnings = scene.warnings;
     clip
 }
 

@@ -1,29 +1,27 @@
 //! A file that is read in pieces, when they are asked for.
 
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use super::malformed;
-use crate::{Error, Result};
+use crate::files::PlainFile;
+use crate::{Files, Result};
 
 /// An open file, or a run of bytes in one. No piece is longer than what the file has, so no number in a file can ask for
 /// more memory than the file's own length.
 #[derive(Clone)]
 pub(super) struct Source {
     path: PathBuf,
-    file: Arc<Mutex<File>>,
+    file: Arc<PlainFile>,
     start: u64,
     length: u64,
 }
 
 impl Source {
-    pub(super) fn open(path: &Path) -> Result<Self> {
-        let io = |source| Error::Io { path: path.to_path_buf(), source };
-        let file = File::open(path).map_err(io)?;
-        let length = file.metadata().map_err(io)?.len();
-        Ok(Self { path: path.to_path_buf(), file: Arc::new(Mutex::new(file)), start: 0, length })
+    pub(super) fn open(path: &Path, files: &Files) -> Result<Self> {
+        let file = files.open(path)?;
+        let length = file.length();
+        Ok(Self { path: path.to_path_buf(), file: Arc::new(file), start: 0, length })
     }
 
     /// The bytes from `start` on as a source of their own.
@@ -74,9 +72,6 @@ impl Source {
     }
 
     fn read_into(&self, start: u64, bytes: &mut [u8]) -> Result<()> {
-        let io = |source| Error::Io { path: self.path.clone(), source };
-        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        file.seek(SeekFrom::Start(self.start + start)).map_err(io)?;
-        file.read_exact(bytes).map_err(io)
+        self.file.read_at(self.start + start, bytes)
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use super::{ReadOptions, malformed, read_bytes, still};
+use super::{ReadOptions, malformed, still};
 use crate::{Clip, Faces, Result};
 
 /// Bytes before the triangles of a binary file, and of a triangle.
@@ -11,7 +11,7 @@ const HEAD: usize = 84;
 const TRIANGLE: usize = 50;
 
 pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<Clip> {
-    let bytes = read_bytes(path)?;
+    let bytes = options.files.read(path)?;
     // many binary files begin with "solid" too; their length tells
     let count = bytes.get(80..HEAD).map(|n| u32::from_le_bytes([n[0], n[1], n[2], n[3]]) as usize);
     let binary = count.is_some_and(|count| count.checked_mul(TRIANGLE) == Some(bytes.len() - HEAD));

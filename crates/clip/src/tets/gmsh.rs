@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use super::words::Lines;
-use super::{Raw, malformed, read_bytes};
-use crate::Result;
+use super::{Raw, malformed};
+use crate::{Files, Result};
 
 /// Gmsh's numbers of the tets with 4, 10, 20 and 35 nodes, whose corners come first.
 const TETS: [u32; 4] = [4, 11, 29, 30];
@@ -24,8 +24,8 @@ struct Found {
     volumes: HashMap<i64, i64>,
 }
 
-pub(super) fn read(path: &Path) -> Result<Raw> {
-    let bytes = read_bytes(path)?;
+pub(super) fn read(path: &Path, files: &Files) -> Result<Raw> {
+    let bytes = files.read(path)?;
     let mut lines = Lines::new(path, &bytes, None);
     let mut found = Found::default();
     let mut version = None;

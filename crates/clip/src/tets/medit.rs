@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use super::words::Lines;
-use super::{Raw, malformed, read_bytes};
-use crate::Result;
+use super::{Raw, malformed};
+use crate::{Files, Result};
 
-pub(super) fn read(path: &Path) -> Result<Raw> {
-    let bytes = read_bytes(path)?;
+pub(super) fn read(path: &Path, files: &Files) -> Result<Raw> {
+    let bytes = files.read(path)?;
     let mut lines = Lines::new(path, &bytes, Some(b'#'));
     let mut raw = Raw::default();
     let mut references = Vec::new();

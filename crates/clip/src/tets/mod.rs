@@ -23,7 +23,7 @@ use std::path::Path;
 
 use geometry::{TetMesh, Vec3};
 
-use crate::format::{malformed, read_bytes};
+use crate::format::malformed;
 use crate::{Error, ReadOptions, Result, WriteOptions, Written};
 
 /// A tet mesh with what its file says about its parts.
@@ -62,7 +62,7 @@ pub struct TetMaterial {
 /// Endings of the formats with tets.
 pub const TET_ENDINGS: [&str; 5] = ["veg", "msh", "node", "ele", "mesh"];
 
-/// Reads tets. The format is found by the ending; of `options` only the unit is used.
+/// Reads tets. The format is found by the ending; of `options` only the unit and the files are used.
 pub fn read_tets(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Tets> {
     let path = path.as_ref();
     let scale = options.unit_in_metres.unwrap_or(1.0);
@@ -71,10 +71,10 @@ pub fn read_tets(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Tets> 
         return Err(Error::Unsupported { path: path.into(), problem });
     }
     let raw = match ending(path).as_str() {
-        "veg" => veg::read(path)?,
-        "msh" => gmsh::read(path)?,
-        "node" | "ele" => tetgen::read(path)?,
-        "mesh" => medit::read(path)?,
+        "veg" => veg::read(path, &options.files)?,
+        "msh" => gmsh::read(path, &options.files)?,
+        "node" | "ele" => tetgen::read(path, &options.files)?,
+        "mesh" => medit::read(path, &options.files)?,
         _ => return Err(unknown(path)),
     };
     raw.finished(path, scale)

@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
+use super::Raw;
 use super::words::Lines;
-use super::{Raw, read_bytes};
-use crate::Result;
+use crate::{Files, Result};
 
-pub(super) fn read(path: &Path) -> Result<Raw> {
+pub(super) fn read(path: &Path, files: &Files) -> Result<Raw> {
     let (node, ele) = (path.with_extension("node"), path.with_extension("ele"));
     let mut raw = Raw::default();
-    let bytes = read_bytes(&node)?;
+    let bytes = files.read(&node)?;
     let mut lines = Lines::new(&node, &bytes, Some(b'#'));
     let head = lines.need("the number of points")?;
     let count: usize = head.number(0, "a number of points")?;
@@ -29,7 +29,7 @@ pub(super) fn read(path: &Path) -> Result<Raw> {
         }
         raw.points.push(line.point(1)?);
     }
-    let bytes = read_bytes(&ele)?;
+    let bytes = files.read(&ele)?;
     let mut lines = Lines::new(&ele, &bytes, Some(b'#'));
     let head = lines.need("the number of tets")?;
     let count: usize = head.number(0, "a number of tets")?;

@@ -4,17 +4,22 @@ use std::fmt::Write;
 use std::path::Path;
 
 use super::words::{Line, Lines};
-use super::{Raw, TetGroup, TetMaterial, Tets, read_bytes};
+use super::{Raw, TetGroup, TetMaterial, Tets};
 use crate::format::AtomicFile;
-use crate::{Error, Result, Written};
+use crate::{Error, Files, Result, Written};
 
 /// How deep files may include each other.
 const DEEPEST: usize = 4;
+/// How many files may be included, so that a few that include each other twice each do not become very many.
+const MOST_INCLUDED: usize = 1000;
 /// What VegaFEM calls the set that every mesh has.
 const ALL: &str = "allElements";
 
 #[derive(Default)]
 struct Found {
+    files: Files,
+    /// How many files were included.
+    included: usize,
     raw: Raw,
     /// Number of the first point and of the first tet, once seen.
     first_point: Option<u32>,
@@ -36,10 +41,10 @@ enum Section {
     Region,
 }
 
-pub(super) fn read(path: &Path) -> Result<Raw> {
-    let mut found = Found::default();
+pub(super) fn read(path: &Path, files: &Files) -> Result<Raw> {
+    let mut found = Found { files: files.clone(), ..Found::default() };
     section_file(path, &mut found, &mut Section::None, &mut String::new(), 0)?;
-    let Found { mut raw, first_point, first_tet, sets, materials, regions } = found;
+    let Found { mut raw, first_point, first_tet, sets, materials, regions, .. } = found;
     let base = first_point.unwrap_or(1).min(1);
     for corner in raw.tets.iter_mut().flatten() {
         // an index below the first becomes one past the last, which is refused later
@@ -77,7 +82,7 @@ fn section_file(
     name: &mut String,
     depth: usize,
 ) -> Result<()> {
-    let bytes = read_bytes(path)?;
+    let bytes = found.files.read(path)?;
     let mut lines = Lines::new(path, &bytes, Some(b'#'));
     // an included file goes on with the lines of a section whose head has been read
     let mut head = false;
@@ -91,7 +96,11 @@ fn section_file(
             if depth == DEEPEST {
                 return Err(line.error("files include each other without end"));
             }
-            let beside = path.parent().unwrap_or(Path::new("")).join(file);
+            found.included += 1;
+            if found.included > MOST_INCLUDED {
+                return Err(line.error(format!("more than {MOST_INCLUDED} files are included")));
+            }
+            let beside = found.files.beside(path, &format!("line {}", line.number), file)?;
             section_file(&beside, found, section, name, depth + 1)?;
             continue;
         }

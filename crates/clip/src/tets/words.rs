@@ -18,7 +18,7 @@ pub(super) struct Lines<'a> {
 #[derive(Clone, Debug)]
 pub(super) struct Line<'a> {
     path: &'a Path,
-    number: usize,
+    pub(super) number: usize,
     pub(super) words: Vec<&'a str>,
 }
 

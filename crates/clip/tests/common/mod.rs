@@ -1,6 +1,8 @@
 //! What the tests share: where the assets are, how to compare clips.
 #![allow(dead_code, clippy::print_stdout)] // each test file uses its own part; what is skipped is said aloud
 
+pub(crate) mod seeds;
+
 use std::path::{Path, PathBuf};
 
 use clip::{Clip, Transform};

@@ -1,8 +1,8 @@
 //! Where the tets come from: made to fill the surface, made in a pose where its parts are apart, or read.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use clip::{Mesh, ReadOptions};
+use clip::{FilePath, Mesh};
 use geometry::{Embedding, Filled, TetMesh, TetMeshing, TetSize, Vec3};
 
 use super::{Enrich, FleshTets, Separated};
@@ -13,7 +13,7 @@ pub(super) fn fill(settings: &Enrich, input: &Target) -> Result<(Filled, Option<
     let mesh = input.mesh();
     let (rest, triangles) = (mesh.rest(), mesh.point_triangles());
     let size = match (settings.edge, &settings.tets) {
-        (None, FleshTets::File(file)) => return Ok((read(&input.folder.join(file), &rest)?, None)),
+        (None, FleshTets::File(file)) => return Ok((read(file, input, &rest)?, None)),
         (None, FleshTets::Count(count)) => TetSize::Count(*count),
         (Some(edge), _) => TetSize::Edge(edge),
     };
@@ -51,7 +51,7 @@ pub(super) fn check(settings: &Enrich, input: &Target) -> Vec<Diagnostic> {
         diagnostics.push(Diagnostic::new(path, message).maybe_help(help.map(str::to_owned)));
     };
     if let FleshTets::File(file) = &settings.tets {
-        if let Err(error) = clip::read_tets(input.folder.join(file), &ReadOptions::default()) {
+        if let Err(error) = input.open_tets(file) {
             say("tets", error.to_string(), None);
         }
         if settings.edge.is_some() {
@@ -72,28 +72,9 @@ pub(super) fn check(settings: &Enrich, input: &Target) -> Vec<Diagnostic> {
     diagnostics
 }
 
-/// Files that are read.
-pub(super) fn files(settings: &Enrich) -> Vec<PathBuf> {
-    let tets = match &settings.tets {
-        FleshTets::File(file) => Some(file.clone()),
-        FleshTets::Count(_) => None,
-    };
-    let pose = match &settings.separated {
-        Some(Separated::File(file)) => Some(file.clone()),
-        _ => None,
-    };
-    // TetGen's come in pairs
-    let other = tets.as_ref().and_then(|file| match file.extension()?.to_str()? {
-        "node" => Some(file.with_extension("ele")),
-        "ele" => Some(file.with_extension("node")),
-        _ => None,
-    });
-    [tets, other, pose].into_iter().flatten().collect()
-}
-
 /// Tets of a file around the surface.
-fn read(file: &Path, rest: &[Vec3]) -> Result<Filled, LayerError> {
-    let (mesh, _) = clip::read_tets(file, &ReadOptions::default())?.mesh.without_loose_points();
+fn read(file: &FilePath, input: &Target, rest: &[Vec3]) -> Result<Filled, LayerError> {
+    let (mesh, _) = input.open_tets(file)?.mesh.without_loose_points();
     let embedding = Embedding::new(&mesh, rest).map_err(LayerError::new)?;
     // by more than the height of a tet: those are not around it
     let far = embedding.outside(1.0).count();
@@ -127,8 +108,7 @@ fn pose(separated: &Separated, input: &Target) -> Result<Vec<Vec3>, String> {
             input.points(*index).map_err(|error| error.to_string())?
         }
         Separated::File(file) => {
-            let clip = clip::read(input.folder.join(file), &ReadOptions::default());
-            let clip = clip.map_err(|error| error.to_string())?;
+            let clip = input.open(file).map_err(|error| error.to_string())?;
             let named = clip.meshes.iter().find(|mesh| mesh.name == own.name);
             let Some(mesh) = named.or(clip.meshes.first()) else {
                 return Err(format!("{} has no mesh", file.display()));

@@ -26,7 +26,7 @@ pub(super) struct Follow {
 
 impl Maps<'_> {
     pub(super) fn selected(&self, selector: &Selector) -> Result<Vec<f64>, LayerError> {
-        let weights = selector.weights(&self.input.clip, self.input.mesh, &self.input.folder)?;
+        let weights = selector.weights(&self.input.clip, self.input.mesh, &self.input.files)?;
         Ok(weights.into_iter().map(f64::from).collect())
     }
 

@@ -3,9 +3,7 @@
 //! A layer keeps `contact: Option<Contact>` among its settings and makes a [`Skin`] with it; the driver makes one [`Collider`] of the
 //! skins of all that is simulated together, and hands [`Collider::collision`] to the scene in every frame.
 
-use std::path::PathBuf;
-
-use clip::{Clip, ReadOptions};
+use clip::{Clip, FilePath};
 use contact::{Attachment, AuditedSurface, BarrierContact, CollisionSurface, Shape, Sides, audit};
 use dynamics::{Scene, Span};
 use geometry::Vec3;
@@ -47,7 +45,7 @@ pub struct Obstacle {
     pub mesh: Option<String>,
     /// A file with an animation, frame by frame beside the input's; after its last frame it stands still.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub file: Option<PathBuf>,
+    pub file: Option<FilePath>,
     /// A simple shape.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shape: Option<Form>,
@@ -150,7 +148,7 @@ impl Contact {
                 }
             }
             if let Some(file) = &obstacle.file
-                && let Err(error) = clip::read(input.folder.join(file), &ReadOptions::default())
+                && let Err(error) = input.open(file)
             {
                 diagnostics.push(Diagnostic::new(format!("{here}.file"), error.to_string()));
             }
@@ -161,11 +159,6 @@ impl Contact {
             }
         }
         diagnostics
-    }
-
-    /// Files that obstacles are read from.
-    pub fn files(&self) -> Vec<PathBuf> {
-        self.obstacles.iter().filter_map(|obstacle| obstacle.file.clone()).collect()
     }
 
     /// The skin of a mesh whose points are the body's own; `known` ones follow the animation.
@@ -223,7 +216,7 @@ impl Obstacle {
                 None => Err(LayerError::new(format!("there is no mesh `{name}`"))),
             },
             (None, Some(file), None) => {
-                let clip = clip::read(input.folder.join(file), &ReadOptions::default())?;
+                let clip = input.open(file)?;
                 Ok((0..clip.meshes.len()).map(|index| mesh(&clip, index)).collect())
             }
             (None, None, Some(_)) => {

@@ -3,10 +3,11 @@
 //! Grey levels are taken as they are written, 0 black and 1 white, and mapped to values by `black` and `white`. What is transparent is
 //! black. Whatever the image's size, it covers the whole box.
 
+use std::io::Cursor;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use clip::Numbered;
+use clip::{FilePath, Files, Numbered};
 use fluid::{Domain, Field, make_periodic, resample, smooth};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,7 +23,7 @@ use shot::{Diagnostic, LayerError};
 pub struct Image {
     /// A picture (.png, .exr, .jpg, .webp), relative to the shot file, of any size. A pattern such as `mask.####.png` names a numbered
     /// sequence, one file per frame.
-    pub file: Option<PathBuf>,
+    pub file: Option<FilePath>,
     /// A line of letters.
     pub text: Option<Text>,
     /// A disc; in a volume, a ball.
@@ -118,7 +119,7 @@ impl Default for Image {
 
 impl Image {
     /// What the shot file says wrong about it; `path` is where it stands in the layer.
-    pub(super) fn check(&self, path: &str, folder: &Path, meshes: &[clip::Mesh]) -> Vec<Diagnostic> {
+    pub(super) fn check(&self, path: &str, files: &Files, meshes: &[clip::Mesh]) -> Vec<Diagnostic> {
         let diagnostic = |key: &str, message: String| Diagnostic::new(format!("{path}{key}"), message);
         let given = [
             self.file.is_some(),
@@ -142,7 +143,7 @@ impl Image {
             diagnostics.push(diagnostic(".path", "the keys of the path are not in the order of time".into()));
         }
         if let Some(file) = &self.file
-            && let Err(problem) = self.pictures(&folder.join(file))
+            && let Err(problem) = self.pictures(&files.path(file), files)
         {
             diagnostics.push(diagnostic(".file", problem));
         }
@@ -153,9 +154,9 @@ impl Image {
     }
 
     /// The files of a picture or of a sequence, in order.
-    fn pictures(&self, path: &Path) -> Result<Vec<PathBuf>, String> {
+    fn pictures(&self, path: &Path, files: &Files) -> Result<Vec<PathBuf>, String> {
         if let Some(pattern) = Numbered::parse(path) {
-            let numbers = pattern.gapless().map_err(|error| error.to_string())?;
+            let numbers = pattern.gapless_among(files).map_err(|error| error.to_string())?;
             let from = self.first.unwrap_or(numbers[0]);
             if !numbers.contains(&from) {
                 let missing = pattern.file(from);
@@ -163,7 +164,7 @@ impl Image {
             }
             return Ok(numbers.into_iter().filter(|n| *n >= from).map(|n| pattern.file(n)).collect());
         }
-        if path.is_file() {
+        if files.is_file(path) {
             return Ok(vec![path.to_owned()]);
         }
         Err(format!("there is no file {}", path.display()))
@@ -173,7 +174,7 @@ impl Image {
 /// What images are drawn onto.
 pub(super) struct Canvas {
     pub(super) domain: Domain,
-    pub(super) folder: PathBuf,
+    pub(super) files: Files,
     pub(super) frame_rate_hz: f64,
     pub(super) silhouettes: Option<Arc<Silhouettes>>,
 }
@@ -189,7 +190,7 @@ pub(super) struct Painting {
 impl Painting {
     pub(super) fn new(image: &Image, canvas: &Canvas) -> Result<Self, LayerError> {
         let pictures = match &image.file {
-            Some(file) => image.pictures(&canvas.folder.join(file)).map_err(LayerError::new)?,
+            Some(file) => image.pictures(&canvas.files.path(file), &canvas.files).map_err(LayerError::new)?,
             None => Vec::new(),
         };
         let mut painting = Self { image: image.clone(), pictures, still: None };
@@ -277,7 +278,7 @@ impl Painting {
             Repeat::Hold => frame.min(count - 1),
             Repeat::Loop => frame % count,
         };
-        let mut field = read(&self.pictures[at], self.image.channel)?;
+        let mut field = read(&canvas.files, &self.pictures[at], self.image.channel)?;
         if self.image.seam > 0.0 {
             field = make_periodic(&field, &canvas.domain, self.image.seam);
         }
@@ -286,9 +287,10 @@ impl Painting {
 }
 
 /// A picture's grey levels, whatever its kind: 8 or 16 bits, palette, floating point.
-fn read(path: &Path, channel: Channel) -> Result<Field, LayerError> {
+fn read(files: &Files, path: &Path, channel: Channel) -> Result<Field, LayerError> {
     let failed = |problem: String| LayerError::new(format!("{}: {problem}", path.display()));
-    let reader = image::ImageReader::open(path).map_err(|error| failed(error.to_string()))?;
+    let bytes = files.read(path)?;
+    let reader = image::ImageReader::new(Cursor::new(bytes));
     let reader = reader.with_guessed_format().map_err(|error| failed(error.to_string()))?;
     let decoded = reader.decode().map_err(|error| failed(error.to_string()))?.into_rgba32f();
     let (width, height) = decoded.dimensions();

@@ -50,7 +50,7 @@ impl Smoking {
             None
         };
         let frame_rate_hz = input.clip.frame_rate_hz;
-        let canvas = Canvas { domain, folder: input.folder.clone(), frame_rate_hz, silhouettes };
+        let canvas = Canvas { domain, files: input.files.clone(), frame_rate_hz, silhouettes };
         let rows = |image: &Option<Image>, base: f64| -> Result<Option<Vec<f32>>, LayerError> {
             let Some(image) = image else { return Ok(None) };
             let mut rows =

@@ -112,7 +112,7 @@ impl Tracks {
         let (rest, triangles) = (mesh.rest(), mesh.point_triangles());
         let mut known = vec![false; rest.len()];
         if let Some(follow) = &self.follow {
-            let weights = numbers(&follow.weights(&input.clip, input.mesh, &input.folder)?);
+            let weights = numbers(&follow.weights(&input.clip, input.mesh, &input.files)?);
             for (known, weight) in known.iter_mut().zip(correspondence.numbers(&weights)) {
                 *known = weight >= 1.0 - 1e-6;
             }
@@ -182,9 +182,9 @@ fn painted(
     let alone = Clip::still(tracked.clone(), input.clip.frame_rate_hz, 1);
     let mut functions = TestFunctions::new();
     for (i, region) in tests.regions.iter().enumerate() {
-        let guide = numbers(&region.guide.weights(&input.clip, input.mesh, &input.folder)?);
+        let guide = numbers(&region.guide.weights(&input.clip, input.mesh, &input.files)?);
         let tracked = match &region.tracked {
-            Some(selector) => numbers(&selector.weights(&alone, 0, &input.folder)?),
+            Some(selector) => numbers(&selector.weights(&alone, 0, &input.files)?),
             None => correspondence.numbers(&guide),
         };
         let name = match &region.guide {
@@ -209,7 +209,7 @@ fn clusters(tests: &Tests, input: &Target, triangles: &[[u32; 3]]) -> Result<Vec
     }
     let density = match &tests.density {
         Some(selector) => {
-            let weights = selector.weights(&input.clip, input.mesh, &input.folder)?;
+            let weights = selector.weights(&input.clip, input.mesh, &input.files)?;
             Some(weights.iter().map(|w| 1.0 + (tests.denser - 1.0) * f64::from(*w)).collect::<Vec<f64>>())
         }
         None => None,

@@ -125,7 +125,7 @@ fn strengths(
     }
     let mut keys: Vec<Vec<[f64; 2]>> = vec![Vec::new(); averages.len()];
     for loosen in &settings.loosen {
-        let weights = loosen.region.weights(&input.clip, input.mesh, &input.folder)?;
+        let weights = loosen.region.weights(&input.clip, input.mesh, &input.files)?;
         for (r, keys) in keys.iter_mut().enumerate() {
             // a region counts as far as it lies under the test function
             let (mut inside, mut all) = (0.0, 0.0);

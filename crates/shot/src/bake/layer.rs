@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use clip::{Clip, Frame, Frames};
+use clip::{Clip, Files, Frame, Frames};
 
 use super::LayerBake;
 use crate::group::Group;
@@ -20,7 +20,7 @@ pub(super) struct Job<'a> {
     /// The input.
     pub(super) clip: Clip,
     /// Where relative paths start.
-    pub(super) files: PathBuf,
+    pub(super) files: Files,
     /// The input on the meshes that the layers give back.
     pub(super) carried: Clip,
     pub(super) key: BakeKey,
@@ -53,7 +53,7 @@ impl Job<'_> {
         let mut prepare_seconds = 0.0;
         if reused < self.need {
             let start = Instant::now();
-            let target = |mesh| Target { clip: self.clip.clone(), mesh, folder: self.files.clone() };
+            let target = |mesh| Target { clip: self.clip.clone(), mesh, files: self.files.clone() };
             let prepared = self.group.prepare(target, self.registry.groups());
             let mut simulation = prepared.map_err(super::prepare_error(self.group.name()))?;
             prepare_seconds = start.elapsed().as_secs_f64();

@@ -8,7 +8,7 @@ use super::frames::{AlembicFrames, Body};
 use super::header::{Header, Holds, unpack_objects, unpack_shared};
 use super::ogawa::{Child, Ogawa};
 use super::pod;
-use crate::format::{DEFAULT_FRAME_RATE_HZ, ReadOptions, Source, name_of, unique_name};
+use crate::format::{DEFAULT_FRAME_RATE_HZ, ReadOptions, Source, UniqueNames, name_of};
 use crate::{Clip, Faces, Mesh, Result};
 
 /// Objects deeper than this are nobody's intention.
@@ -18,17 +18,17 @@ const MOST_FRAMES: f64 = 1e6;
 
 /// Reads a clip.
 pub(in crate::format) fn read(path: &Path, options: &ReadOptions) -> Result<Clip> {
-    let archive = Archive::open(Source::open(path)?)?;
+    let archive = Archive::open(Source::open(path, &options.files)?)?;
     let mut objects = Vec::new();
     archive.walk(&mut objects)?;
     let unit = options.unit_in_metres.unwrap_or(1.0);
     let timing = Timing::new(&archive, &objects, options)?;
-    let (mut meshes, mut bodies, mut names) = (Vec::new(), Vec::new(), HashSet::new());
+    let (mut meshes, mut bodies, mut names) = (Vec::new(), Vec::new(), UniqueNames::default());
     for (index, object) in objects.iter().enumerate().filter(|(_, object)| object.is_mesh()) {
         let Some(points) = object.properties.get("P") else { continue };
         let rest = archive.rest(object, points)?;
         let mut mesh = read_mesh(&archive, object, rest)?;
-        mesh.name = unique_name(&title(&objects, index), &mut names);
+        mesh.name = names.take(&title(&objects, index));
         let transforms = transforms(&archive, &objects, index)?;
         let body = Body {
             name: mesh.name.clone(),

@@ -1,6 +1,5 @@
 //! A clip into an Alembic archive: samples as frames come, then the properties and objects that list them.
 
-use std::collections::HashSet;
 use std::path::Path;
 
 use super::digest::digest;
@@ -9,7 +8,7 @@ use super::ogawa::OgawaWriter;
 use super::pod;
 use crate::format::atomic::AtomicFile;
 use crate::format::moments::{Moment, Moments, bounds};
-use crate::format::{WriteOptions, Written, unique_name};
+use crate::format::{UniqueNames, WriteOptions, Written};
 use crate::{Clip, Error, Mesh, Result};
 
 const XFORM: &str = "schema=AbcGeom_Xform_v3";
@@ -45,13 +44,13 @@ pub(in crate::format) fn write(path: &Path, clip: &Clip, options: &WriteOptions)
             bake.push(mesh, &moment, &mut archive)?;
         }
     }
-    let mut names = HashSet::new();
+    let mut names = UniqueNames::default();
     let mut children = Vec::new();
     let mut headers = Vec::new();
     for (mesh, bake) in clip.meshes.iter().zip(bakes) {
         // a slash would part a path
         let wanted = if mesh.name.is_empty() { "mesh".into() } else { mesh.name.replace(['/', '\0'], "_") };
-        let name = unique_name(&wanted, &mut names);
+        let name = names.take(&wanted);
         let shape = mesh_properties(mesh, bake, clip.frame_count(), options, &mut archive)?;
         let shape =
             Object { properties: shape, children: Vec::new(), headers: Vec::new() }.write(&mut archive)?;
@@ -278,7 +277,8 @@ fn mesh_properties(
         geom.push(Property::compound("uv", UV, vec![values, indices], archive)?);
     }
     let mut extra = Vec::new();
-    let mut taken = HashSet::from(["Pref".to_string()]);
+    let mut names = UniqueNames::default();
+    names.take("Pref");
     let finite = mesh.rest_points.iter().flatten().all(|c| c.is_finite());
     if frame_count > 1 && finite {
         let scale = 1.0 / options.unit_in_metres.unwrap_or(1.0);
@@ -287,7 +287,7 @@ fn mesh_properties(
         extra.push(array("Pref", REST, pod::FLOAT32, 3, bytemuck::cast_slice(&rest), archive)?);
     }
     for group in mesh.groups.iter().filter(|group| group.weights.len() == mesh.point_count()) {
-        let name = unique_name(&group.name.replace(['/', '\0'], "_"), &mut taken);
+        let name = names.take(&group.name.replace(['/', '\0'], "_"));
         extra.push(array(&name, WEIGHTS, pod::FLOAT32, 1, bytemuck::cast_slice(&group.weights), archive)?);
     }
     if !extra.is_empty() {

@@ -1,16 +1,18 @@
 //! The bytes of a glTF file: the GLB container, buffers beside it, data URIs.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::document::Document;
-use crate::format::{malformed, read_bytes};
-use crate::{Error, Result};
+use crate::format::malformed;
+use crate::{Error, Files, Result};
 
 /// A file opened: its JSON understood, its buffers in memory. Nothing in it is copied again.
 pub(super) struct Container {
     pub(super) path: PathBuf,
+    pub(super) files: Files,
     pub(super) document: Document,
     buffers: Vec<Bytes>,
     /// Bytes of all buffers together: no honest accessor has more elements.
@@ -55,19 +57,31 @@ const COMPRESSION: [&str; 4] = [
 
 impl Container {
     /// Reads the file and everything that its buffers name.
-    pub(super) fn open(path: &Path) -> Result<Self> {
-        let (document, binary) = read_document(path)?;
+    pub(super) fn open(path: &Path, files: &Files) -> Result<Self> {
+        let (document, binary) = read_document(path, files)?;
         if let Some(name) =
             document.extensions_required.iter().find(|name| COMPRESSION.contains(&name.as_str()))
         {
             let problem = format!("it needs {name}, which we do not read; export it again without that");
             return Err(Error::Unsupported { path: path.to_path_buf(), problem });
         }
+        // however many buffers name a file, it is in memory once
+        let mut beside: BTreeMap<PathBuf, Bytes> = BTreeMap::new();
         let mut buffers = Vec::with_capacity(document.buffers.len());
         for (index, buffer) in document.buffers.iter().enumerate() {
             let place = || format!("buffers[{index}]");
             let bytes = match (&buffer.uri, &binary) {
-                (Some(uri), _) => Bytes::whole(fetch(path, uri, &place())?.1),
+                (Some(uri), _) => match resolve(files, path, uri, &place())? {
+                    Resource::Data(bytes) => Bytes::whole(bytes),
+                    Resource::File(file) => match beside.get(&file) {
+                        Some(bytes) => bytes.clone(),
+                        None => {
+                            let bytes = Bytes::whole(files.read(&file)?);
+                            beside.insert(file, bytes.clone());
+                            bytes
+                        }
+                    },
+                },
                 (None, Some(binary)) if index == 0 => binary.clone(),
                 (None, _) => return Err(malformed(path, place(), "it has neither a URI nor a binary chunk")),
             };
@@ -82,7 +96,7 @@ impl Container {
             buffers.push(bytes);
         }
         let total_length = buffers.iter().map(Bytes::len).sum();
-        Ok(Self { path: path.to_path_buf(), document, buffers, total_length })
+        Ok(Self { path: path.to_path_buf(), files: files.clone(), document, buffers, total_length })
     }
 
     /// The bytes of a buffer view, and its stride.
@@ -118,8 +132,8 @@ impl Container {
 }
 
 /// The JSON of a glTF or GLB, and the GLB's binary chunk.
-pub(super) fn read_document(path: &Path) -> Result<(Document, Option<Bytes>)> {
-    let bytes = Bytes::whole(read_bytes(path)?);
+fn read_document(path: &Path, files: &Files) -> Result<(Document, Option<Bytes>)> {
+    let bytes = Bytes::whole(files.read(path)?);
     let (json, binary) = match bytes.as_slice().starts_with(b"glTF") {
         true => chunks(path, &bytes)?,
         false => (bytes, None),
@@ -171,16 +185,24 @@ fn chunks(path: &Path, bytes: &Bytes) -> Result<(Bytes, Option<Bytes>)> {
     Ok((json, binary))
 }
 
-/// The bytes behind a URI, and its media type where it says one.
-pub(super) fn fetch(path: &Path, uri: &str, place: &str) -> Result<(Option<String>, Vec<u8>)> {
+/// What a URI stands for.
+pub(super) enum Resource {
+    /// A data URI: its bytes.
+    Data(Vec<u8>),
+    /// A file beside this one.
+    File(PathBuf),
+}
+
+/// Finds what a URI at `place` stands for, within the file's own folder.
+pub(super) fn resolve(files: &Files, path: &Path, uri: &str, place: &str) -> Result<Resource> {
     if let Some(data) = uri.strip_prefix("data:") {
         let (head, body) = data.split_once(',').unwrap_or((data, ""));
-        let Some(media_type) = head.strip_suffix(";base64") else {
+        if !head.ends_with(";base64") {
             return Err(malformed(path, place, "the data URI is not base64"));
-        };
+        }
         let bytes =
             decode_base64(body).ok_or_else(|| malformed(path, place, "the data URI is not valid base64"))?;
-        return Ok((Some(media_type.to_string()).filter(|m| !m.is_empty()), bytes));
+        return Ok(Resource::Data(bytes));
     }
     if uri.contains("://") {
         return Err(malformed(
@@ -189,8 +211,7 @@ pub(super) fn fetch(path: &Path, uri: &str, place: &str) -> Result<(Option<Strin
             format!("`{uri}` is not a file beside this one; download it first"),
         ));
     }
-    let file = path.with_file_name(decode_percent(uri));
-    Ok((None, read_bytes(&file)?))
+    Ok(Resource::File(files.beside(path, place, &decode_percent(uri))?))
 }
 
 fn decode_base64(text: &str) -> Option<Vec<u8>> {
@@ -246,7 +267,10 @@ mod tests {
     }
 
     #[test]
-    fn spaces_in_file_names_are_percent_encoded() {
+    fn names_are_percent_encoded() {
         assert_eq!(decode_percent("my%20cloth%2.bin"), "my cloth%2.bin");
+        assert_eq!(decode_percent("caf%C3%A9.bin"), "café.bin");
+        assert_eq!(decode_percent("caf\u{e9}%25.bin"), "café%.bin");
+        assert_eq!(decode_percent("%2e%2e%2Fa"), "../a");
     }
 }

@@ -121,7 +121,6 @@ pub(super) struct Buffer {
 pub(super) struct Image {
     pub(super) name: Option<String>,
     pub(super) uri: Option<String>,
-    pub(super) mime_type: Option<String>,
     pub(super) buffer_view: Option<usize>,
 }
 

@@ -3,16 +3,19 @@
 //! In [`Material::gltf`] a texture's `index` is the number of the clip's image, and what else the texture said (its
 //! sampler, the extension that names its source) stands beside the index under `sampler` and `source_extension`.
 
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
 use serde_json::{Map, Value, json};
 
-use super::container::{Container, fetch};
+use super::container::{Container, Resource, resolve};
 use crate::{Image, Material, Result};
 
 /// Reads all materials.
-pub(super) fn read_materials(container: &Container) -> Result<Vec<Material>> {
+pub(super) fn read_materials(container: &Container, pictures: &Pictures) -> Result<Vec<Material>> {
     let read = |(index, value): (usize, &Value)| {
         let mut gltf = value.clone();
-        each_texture(&mut gltf, &mut |texture| inline_texture(container, index, texture))?;
+        each_texture(&mut gltf, &mut |texture| inline_texture(container, pictures, index, texture))?;
         let pbr = &gltf["pbrMetallicRoughness"];
         let mut base_color = [1.0; 4];
         for (channel, value) in
@@ -31,50 +34,97 @@ pub(super) fn read_materials(container: &Container) -> Result<Vec<Material>> {
     container.document.materials.iter().enumerate().map(read).collect()
 }
 
-/// Reads all pictures, still encoded.
-pub(super) fn read_images(container: &Container) -> Result<Vec<Image>> {
-    let read = |(index, image): (usize, &super::document::Image)| {
-        let place = format!("images[{index}]");
-        let (media_type, bytes) = match (&image.uri, image.buffer_view) {
-            (Some(uri), _) => fetch(&container.path, uri, &place)?,
-            (None, Some(view)) => (None, container.view(view)?.0.as_slice().to_vec()),
-            (None, None) => return Err(container.malformed(place, "it has neither a URI nor a buffer view")),
-        };
-        let mime_type = image.mime_type.clone().or(media_type).unwrap_or_else(|| sniff(&bytes).into());
-        let named = image.name.clone().or_else(|| image.uri.clone().filter(|uri| !uri.starts_with("data:")));
-        Ok(Image { name: named.unwrap_or_else(|| format!("image {index}")), mime_type, bytes })
-    };
-    container.document.images.iter().enumerate().map(read).collect()
+/// The pictures of a file, still encoded.
+pub(super) struct Pictures {
+    pub(super) images: Vec<Image>,
+    pub(super) warnings: Vec<String>,
+    /// For each of the document's images, which of ours it became; `None` for what is no picture.
+    image_of: Vec<Option<usize>>,
 }
 
-/// The kind of picture, by its first bytes.
-fn sniff(bytes: &[u8]) -> &'static str {
-    match bytes {
-        [0xff, 0xd8, 0xff, ..] => "image/jpeg",
-        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => "image/webp",
-        [0xab, b'K', b'T', b'X', ..] => "image/ktx2",
-        _ => "image/png",
+/// Where a picture's bytes lie: images that say the same share them.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Place {
+    File(PathBuf),
+    View(usize),
+}
+
+impl Pictures {
+    /// Reads all pictures. Bytes that do not begin as a picture does are left out, with a warning: whatever a stranger's
+    /// file names, what goes on into other files is nothing but pictures.
+    pub(super) fn read(container: &Container) -> Result<Self> {
+        let mut pictures = Self { images: Vec::new(), warnings: Vec::new(), image_of: Vec::new() };
+        let mut known: BTreeMap<Place, Option<usize>> = BTreeMap::new();
+        let mut in_views = 0_usize;
+        for (index, image) in container.document.images.iter().enumerate() {
+            let at = format!("images[{index}]");
+            let (place, bytes) = match (&image.uri, image.buffer_view) {
+                (Some(uri), _) => match resolve(&container.files, &container.path, uri, &at)? {
+                    Resource::Data(bytes) => (None, Some(bytes)),
+                    Resource::File(file) => (Some(Place::File(file)), None),
+                },
+                (None, Some(view)) => (Some(Place::View(view)), None),
+                (None, None) => return Err(container.malformed(at, "it has neither a URI nor a buffer view")),
+            };
+            if let Some(&shared) = place.as_ref().and_then(|place| known.get(place)) {
+                pictures.image_of.push(shared);
+                continue;
+            }
+            let bytes = match (&place, bytes) {
+                (Some(Place::File(file)), _) => container.files.read(file)?,
+                (Some(Place::View(view)), _) => {
+                    let view = container.view(*view)?.0;
+                    in_views = in_views.saturating_add(view.len());
+                    if in_views > container.total_length {
+                        return Err(container
+                            .malformed(at, "the pictures overlap: together they are longer than the file"));
+                    }
+                    view.as_slice().to_vec()
+                }
+                (None, bytes) => bytes.unwrap_or_default(),
+            };
+            let uri = image.uri.clone().filter(|uri| !uri.starts_with("data:"));
+            let name = image.name.clone().or(uri).unwrap_or_else(|| format!("image {index}"));
+            let number = pictures.add(&at, name, bytes);
+            pictures.image_of.push(number);
+            known.extend(place.map(|place| (place, number)));
+        }
+        Ok(pictures)
+    }
+
+    fn add(&mut self, at: &str, name: String, bytes: Vec<u8>) -> Option<usize> {
+        let Some(mime_type) = Image::mime_type_of(&bytes) else {
+            let words = "does not begin as a PNG, JPEG, WebP or KTX2 does, and was left out";
+            self.warnings.push(format!("{at}: `{name}` {words}"));
+            return None;
+        };
+        self.images.push(Image { name, mime_type: mime_type.into(), bytes });
+        Some(self.images.len() - 1)
     }
 }
 
-/// Calls `act` on every object that refers to a texture: those under a key that ends in "Texture", at any depth.
+/// Calls `act` on every object that refers to a texture: those under a key that ends in "Texture", at any depth. Those
+/// for which it says `false` are taken out.
 pub(super) fn each_texture(
     value: &mut Value,
-    act: &mut dyn FnMut(&mut Map<String, Value>) -> Result<()>,
+    act: &mut dyn FnMut(&mut Map<String, Value>) -> Result<bool>,
 ) -> Result<()> {
     match value {
         Value::Object(map) => {
+            let mut gone = Vec::new();
             for (key, child) in map.iter_mut() {
                 if let Value::Object(texture) = child
                     && (key.ends_with("Texture") || key == "texture")
                     && texture.get("index").is_some_and(Value::is_u64)
+                    && !act(texture)?
                 {
-                    act(texture)?;
+                    gone.push(key.clone());
                 }
                 if key != "extras" {
                     each_texture(child, act)?;
                 }
             }
+            gone.iter().for_each(|key| drop(map.remove(key)));
             Ok(())
         }
         Value::Array(items) => items.iter_mut().try_for_each(|item| each_texture(item, act)),
@@ -82,8 +132,13 @@ pub(super) fn each_texture(
     }
 }
 
-/// Replaces a texture's number by its image's, and keeps its sampler beside it.
-fn inline_texture(container: &Container, material: usize, info: &mut Map<String, Value>) -> Result<()> {
+/// Replaces a texture's number by its image's, and keeps its sampler beside it; `false` when its image was left out.
+fn inline_texture(
+    container: &Container,
+    pictures: &Pictures,
+    material: usize,
+    info: &mut Map<String, Value>,
+) -> Result<bool> {
     let document = &container.document;
     let index = info["index"].as_u64().map_or(usize::MAX, |index| index as usize);
     let texture = container.item(&document.textures, index, "textures")?;
@@ -101,10 +156,10 @@ fn inline_texture(container: &Container, material: usize, info: &mut Map<String,
             format!("material {material} uses it, but it has no image"),
         ));
     };
-    container.item(&document.images, source, "images")?;
-    info.insert("index".into(), json!(source));
+    let Some(image) = *container.item(&pictures.image_of, source, "images")? else { return Ok(false) };
+    info.insert("index".into(), json!(image));
     if let Some(sampler) = texture.sampler {
         info.insert("sampler".into(), container.item(&document.samplers, sampler, "samplers")?.clone());
     }
-    Ok(())
+    Ok(true)
 }

@@ -53,7 +53,7 @@ impl Looks {
                 let index =
                     looks.texture(&info["index"], sampler, extension.as_ref().and_then(Value::as_str));
                 info.insert("index".into(), json!(index));
-                Ok(())
+                Ok(true)
             })?;
             collect_extensions(&value, &mut looks.extensions);
             looks.uv_sets.push(uv_sets);

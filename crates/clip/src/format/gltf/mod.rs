@@ -29,16 +29,16 @@ mod write_skeleton;
 use std::path::Path;
 
 use super::ReadOptions;
-use crate::{Animation, Clip, Result};
+use crate::{Animation, Clip, Files, Result};
 
 pub(super) use write::write;
 
 /// Reads a clip.
 pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<Clip> {
-    scene::read(&container::Container::open(path)?, options)
+    scene::read(&container::Container::open(path, &options.files)?, options)
 }
 
 /// The animations of a file, to choose from.
-pub(super) fn animations(path: &Path) -> Result<Vec<Animation>> {
-    graph::list_animations(&container::Container::open(path)?)
+pub(super) fn animations(path: &Path, files: &Files) -> Result<Vec<Animation>> {
+    graph::list_animations(&container::Container::open(path, files)?)
 }

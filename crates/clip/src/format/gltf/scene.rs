@@ -1,6 +1,6 @@
 //! From a document to a clip: which meshes are shown, which nodes are joints, how many frames there are.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use glam::{DMat4, Mat4};
@@ -9,11 +9,11 @@ use super::accessor::Accessor;
 use super::container::Container;
 use super::frames::{GltfFrames, Instance, Piece, SkinBinds};
 use super::graph::{Graph, Motion, animation_name, choose_animation};
-use super::look::{read_images, read_materials};
+use super::look::{Pictures, read_materials};
 use super::shape::Shape;
 use super::track::Property;
 use crate::format::moments::transform_points;
-use crate::format::{DEFAULT_FRAME_RATE_HZ, ReadOptions, name_of, unique_name};
+use crate::format::{DEFAULT_FRAME_RATE_HZ, ReadOptions, UniqueNames, name_of};
 use crate::{Clip, Joint, Mesh, Result, Skeleton, Skin};
 
 /// The key in a node's `extras` by which we know that its children are one mesh, split over time.
@@ -46,8 +46,8 @@ pub(super) fn read(container: &Container, options: &ReadOptions) -> Result<Clip>
 
     let name = animation.map_or_else(|| name_of(&container.path), |index| animation_name(document, index));
     let skeleton = (!skeleton.joints.is_empty()).then_some(skeleton);
-    let materials = read_materials(container)?;
-    let images = read_images(container)?;
+    let pictures = Pictures::read(container)?;
+    let materials = read_materials(container, &pictures)?;
     let frames = GltfFrames {
         graph,
         motion,
@@ -61,7 +61,8 @@ pub(super) fn read(container: &Container, options: &ReadOptions) -> Result<Clip>
     };
     let mut clip = Clip::new(name, timing.frame_rate_hz, meshes, skeleton, Arc::new(frames));
     clip.materials = materials;
-    clip.images = images;
+    clip.images = pictures.images;
+    clip.warnings = pictures.warnings;
     Ok(clip)
 }
 
@@ -148,7 +149,7 @@ fn read_instances(container: &Container, graph: &Graph, skins: &[SkinBinds]) -> 
     };
     let mut shapes: BTreeMap<(Vec<usize>, usize), Option<Arc<Shape>>> = BTreeMap::new();
     let mut instances: Vec<Instance> = Vec::new();
-    let mut taken = HashSet::new();
+    let mut names = UniqueNames::default();
     for &node in &graph.order {
         if !graph.in_scene[node] || graph.parent(node).is_some_and(is_split) {
             continue;
@@ -185,7 +186,7 @@ fn read_instances(container: &Container, graph: &Graph, skins: &[SkinBinds]) -> 
             Piece { node: piece, weights }
         };
         instances.push(Instance {
-            name: unique_name(&name, &mut taken),
+            name: names.take(&name),
             shape: Arc::clone(shape),
             skin,
             pieces: pieces.iter().zip(&key.0).map(weights).collect(),
@@ -234,14 +235,14 @@ fn joint_nodes(graph: &Graph, motion: &Motion, skins: &[SkinBinds], instances: &
 }
 
 fn skeleton(container: &Container, graph: &Graph, joint_nodes: &[usize]) -> Skeleton {
-    let mut taken = HashSet::new();
+    let mut names = UniqueNames::default();
+    let joint_of: HashMap<usize, usize> =
+        joint_nodes.iter().enumerate().map(|(joint, &node)| (node, joint)).collect();
     let joint = |&node: &usize| {
         let name = container.document.nodes[node].name.clone().unwrap_or_else(|| format!("node {node}"));
         Joint {
-            name: unique_name(&name, &mut taken),
-            parent: graph
-                .parent(node)
-                .and_then(|parent| joint_nodes.iter().position(|&other| other == parent)),
+            name: names.take(&name),
+            parent: graph.parent(node).and_then(|parent| joint_of.get(&parent).copied()),
             rest: graph.rest(node),
         }
     };

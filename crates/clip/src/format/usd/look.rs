@@ -42,14 +42,17 @@ impl Looks {
         if let Some(picture) = connected(stage, surface, "inputs:diffuseColor") {
             color = Some(numbers(picture, "inputs:scale")?.unwrap_or_else(|| vec![1.0; 3]));
             if let Some(file) = stage.words(picture, "inputs:file")?.and_then(|mut words| words.pop()) {
-                let images = &mut self.images;
-                let number = self.image_numbers.entry(file.clone()).or_insert_with(|| {
-                    pictures.fetch(&file).map(|image| {
-                        images.push(image);
-                        images.len() - 1
-                    })
-                });
-                material.base_color_image = *number;
+                material.base_color_image = match self.image_numbers.get(&file) {
+                    Some(known) => *known,
+                    None => {
+                        let number = pictures.fetch(&file)?.map(|image| {
+                            self.images.push(image);
+                            self.images.len() - 1
+                        });
+                        self.image_numbers.insert(file, number);
+                        number
+                    }
+                };
             }
         }
         if let Some([r, g, b]) = color.as_deref().and_then(|color| color.first_chunk::<3>()) {

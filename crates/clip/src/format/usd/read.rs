@@ -1,6 +1,5 @@
 //! From a layer to a clip: which prims are shown, how many frames there are.
 
-use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -18,17 +17,15 @@ use super::stage::{Prim, Stage};
 use super::zip::Stored;
 use super::{crate_read, crate_write, text_read, zip};
 use crate::format::moments::transform_points;
-use crate::format::{
-    DEFAULT_FRAME_RATE_HZ, ReadOptions, Source, image_type, malformed, name_of, unique_name,
-};
-use crate::{Clip, Image, Mesh, Result, Skeleton, Skin};
+use crate::format::{DEFAULT_FRAME_RATE_HZ, ReadOptions, Source, UniqueNames, malformed, name_of};
+use crate::{Clip, Error, Files, Image, Mesh, Result, Skeleton, Skin};
 
 /// More frames than anyone means: eleven hours at 24 per second.
 const MOST_FRAMES: f64 = 1e6;
 
 /// Reads a clip.
 pub(in crate::format) fn read(path: &Path, options: &ReadOptions) -> Result<Clip> {
-    let (stage, pictures) = open(Source::open(path)?)?;
+    let (stage, pictures) = open(Source::open(path, &options.files)?, &options.files)?;
     stage.check_flat()?;
     let number =
         |name: &str| stage.metadata.get(name).and_then(|value| value.number()).filter(|x| x.is_finite());
@@ -43,7 +40,7 @@ pub(in crate::format) fn read(path: &Path, options: &ReadOptions) -> Result<Clip
         let first_joint = rigs.iter().map(|rig| rig.joints.len()).sum();
         rigs.push(Rig::read(&stage, prim, world_from_stage, first_joint)?);
     }
-    let mut taken = HashSet::new();
+    let mut taken = UniqueNames::default();
     let mut skeleton = Skeleton::default();
     for rig in &rigs {
         skeleton.joints.extend(rig.clip_joints(&stage, unit, &mut taken)?);
@@ -52,7 +49,7 @@ pub(in crate::format) fn read(path: &Path, options: &ReadOptions) -> Result<Clip
     let timing = Timing::new(&stage, options, &shown)?;
     let mut meshes = Vec::new();
     let mut bodies = Vec::new();
-    let (mut names, mut prims) = (HashSet::new(), Vec::new());
+    let (mut names, mut prims) = (UniqueNames::default(), Vec::new());
     for &prim in shown.iter().filter(|&&prim| stage.prims[prim].type_name == "Mesh") {
         let placement = Placement::new(&stage, prim, world_from_stage)?;
         let points = rest_points(&stage, &stage.prims[prim])?;
@@ -71,7 +68,7 @@ pub(in crate::format) fn read(path: &Path, options: &ReadOptions) -> Result<Clip
                 }
             }
         }
-        mesh.name = unique_name(&mesh.name, &mut names);
+        mesh.name = names.take(&mesh.name);
         let placed = binding.is_none().then(|| placement.still()).flatten();
         let path = stage.prims[prim].path.clone();
         prims.push(UsdPrim {
@@ -111,7 +108,7 @@ pub(in crate::format) fn read(path: &Path, options: &ReadOptions) -> Result<Clip
 }
 
 /// Opens a layer of any kind: by its first bytes, whatever its name says.
-fn open(source: Source) -> Result<(Stage, Pictures)> {
+fn open(source: Source, files: &Files) -> Result<(Stage, Pictures)> {
     let start = source.bytes(0, source.length().min(8))?;
     if start.starts_with(b"PK") {
         let entries = zip::list(&source)?;
@@ -126,8 +123,8 @@ fn open(source: Source) -> Result<(Stage, Pictures)> {
         let pictures = Pictures::Archive { source, entries };
         return Ok((open_layer(layer)?, pictures));
     }
-    let folder = source.path().parent().unwrap_or(Path::new("")).to_path_buf();
-    Ok((open_layer(source)?, Pictures::Folder(folder)))
+    let pictures = Pictures::Beside { layer: source.path().to_path_buf(), files: files.clone() };
+    Ok((open_layer(source)?, pictures))
 }
 
 fn open_layer(source: Source) -> Result<Stage> {
@@ -145,35 +142,35 @@ fn open_layer(source: Source) -> Result<Stage> {
 
 /// Where pictures are found: beside the layer or with it in its archive, and nowhere else.
 pub(super) enum Pictures {
-    Folder(std::path::PathBuf),
+    Beside { layer: std::path::PathBuf, files: Files },
     Archive { source: Source, entries: Vec<Stored> },
 }
 
 impl Pictures {
     /// A picture by the name that the layer gives it; `None` for kinds that we do not carry, for files that are not there
     /// and for names that lead out of the layer's folder.
-    pub(super) fn fetch(&self, name: &str) -> Option<Image> {
-        let inside = |part: std::path::Component| {
-            matches!(part, std::path::Component::Normal(_) | std::path::Component::CurDir)
-        };
-        let relative = Path::new(name);
-        if !relative.components().all(inside) {
-            return None;
-        }
-        let mime_type = image_type(&relative.extension()?.to_string_lossy())?;
+    pub(super) fn fetch(&self, name: &str) -> Result<Option<Image>> {
         let bytes = match self {
-            Self::Folder(folder) => {
-                let path = folder.join(relative);
-                path.is_file().then(|| crate::format::read_bytes(&path).ok()).flatten()?
-            }
+            Self::Beside { layer, files } => match files.beside(layer, "inputs:file", name) {
+                Err(Error::Outside { .. }) => return Ok(None),
+                path => match path? {
+                    path if files.is_file(&path) => files.read(&path)?,
+                    _ => return Ok(None),
+                },
+            },
             Self::Archive { source, entries } => {
                 let name = name.trim_start_matches("./");
-                let entry = entries.iter().find(|entry| entry.name == name)?;
-                source.bytes(entry.start, entry.length).ok()?
+                match entries.iter().find(|entry| entry.name == name) {
+                    Some(entry) => source.bytes(entry.start, entry.length)?,
+                    None => return Ok(None),
+                }
             }
         };
-        let stem = relative.file_stem()?.to_string_lossy().into_owned();
-        Some(Image { name: stem, mime_type: mime_type.into(), bytes })
+        let Some(mime_type @ ("image/png" | "image/jpeg")) = Image::mime_type_of(&bytes) else {
+            return Ok(None);
+        };
+        let name = Path::new(name).file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        Ok(Some(Image { name, mime_type: mime_type.into(), bytes }))
     }
 }
 

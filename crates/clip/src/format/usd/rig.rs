@@ -1,12 +1,12 @@
 //! UsdSkel: skeletons, their animation, what they do to points.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use glam::{DMat4, DQuat, DVec3, Quat, Vec3};
 
 use super::placement::Placement;
 use super::stage::{Prim, Stage};
-use crate::format::unique_name;
+use crate::format::UniqueNames;
 use crate::{Joint, Result, Transform};
 
 /// A skeleton of the layer.
@@ -112,11 +112,11 @@ impl Rig {
         &self,
         stage: &Stage,
         unit: f64,
-        taken: &mut HashSet<String>,
+        taken: &mut UniqueNames,
     ) -> Result<Vec<Joint>> {
         let rests = self.clip_pose(stage, &self.rests, unit, f64::NEG_INFINITY)?;
         let joint = |(index, rest): (usize, Transform)| Joint {
-            name: unique_name(&self.names[index], taken),
+            name: taken.take(&self.names[index]),
             parent: self.parents[index].map(|parent| self.first_joint + parent),
             rest,
         };
