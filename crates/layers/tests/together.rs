@@ -62,7 +62,7 @@ fn crossings(clip: &Clip) -> usize {
     let triangles: Vec<Vec<[u32; 3]>> = clip.meshes.iter().map(Mesh::point_triangles).collect();
     let count = |index: usize| {
         let frame = clip.frame(index).unwrap();
-        let surfaces: Vec<AuditedSurface> = (0..clip.meshes.len())
+        let surfaces: Vec<AuditedSurface<_>> = (0..clip.meshes.len())
             .map(|mesh| AuditedSurface {
                 name: &clip.meshes[mesh].name,
                 points: &frame.points[mesh],
