@@ -27,6 +27,12 @@ pub enum Error {
         /// The tet, from zero.
         tet: usize,
     },
+    /// A cell of a lattice is flat, bent too far or inside out.
+    #[error("cell {cell} is flat, bent too far or inside out")]
+    BadCell {
+        /// The cell, from zero.
+        cell: usize,
+    },
     /// A vertex is said to be in a tet that does not exist.
     #[error("vertex {vertex} is said to be in tet {tet}, but there are {count} tets")]
     NoSuchTet {
