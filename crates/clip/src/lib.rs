@@ -57,7 +57,9 @@ pub use material::{Image, Material};
 pub use mesh::{Group, Mesh, Part};
 pub use select::{BoxRegion, HeightRegion, Selector, SphereRegion};
 pub use skeleton::{Joint, Skeleton, Skin, Transform};
-pub use tets::{TET_ENDINGS, TetGroup, TetMaterial, Tets, cut_away, read_tets, write_tets};
+pub use tets::{
+    TET_ENDINGS, TetGroup, TetMaterial, Tets, cut_away, read_lattice, read_tets, write_lattice, write_tets,
+};
 
 /// The result of anything that reads, checks or writes clips.
 pub type Result<T> = std::result::Result<T, Error>;

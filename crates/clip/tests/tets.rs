@@ -4,9 +4,12 @@
 
 mod common;
 
-use clip::{ReadOptions, TetGroup, TetMaterial, Tets, WriteOptions, read, read_tets, write_tets};
+use clip::{
+    ReadOptions, TetGroup, TetMaterial, Tets, WriteOptions, read, read_lattice, read_tets, write_lattice,
+    write_tets,
+};
 use common::{assets, files};
-use geometry::{TetMesh, TetMeshing, TetQuality, TetSize, Vec3};
+use geometry::{Cell, Lattice, TetMesh, TetMeshing, TetQuality, TetSize, Vec3};
 
 #[test]
 fn a_veg_comes_back_to_the_bit_with_its_parts() {
@@ -32,6 +35,40 @@ fn a_veg_comes_back_to_the_bit_with_its_parts() {
     assert!(tets.mesh.points().iter().zip(back.mesh.points()).map(far).fold(0.0, f64::max) < 1e-15);
 
     assert!(write_tets(folder.path().join("box.msh"), &tets, &WriteOptions::default()).is_err());
+}
+
+#[test]
+fn a_lattice_of_hexahedra_or_tets_comes_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("lattice.veg");
+    let boxes = Lattice::box_grid([3, 2, 1], Vec3::new(0.3, 1.0 / 3.0, 0.1)).unwrap();
+    let tets = Lattice::from_tets(&boxes.tets().unwrap().0);
+    for lattice in [&boxes, &tets] {
+        write_lattice(&path, lattice).unwrap();
+        assert_eq!(read_lattice(&path).unwrap(), *lattice);
+    }
+    write_lattice(&path, &boxes).unwrap();
+    let problem = read_tets(&path, &ReadOptions::default()).unwrap_err().to_string();
+    assert!(problem.contains("hexahedra"), "{problem}");
+    let flat = std::fs::read_to_string(&path).unwrap().replace(" 0.1\n", " 0\n");
+    std::fs::write(&path, flat).unwrap();
+    assert!(read_lattice(&path).unwrap_err().to_string().contains("flat"));
+    let prism = Lattice::new(
+        vec![Vec3::ZERO, Vec3::X, Vec3::Y, Vec3::Z, Vec3::X + Vec3::Z, Vec3::Y + Vec3::Z],
+        vec![Cell::Prism([0, 1, 2, 3, 4, 5])],
+    );
+    assert!(write_lattice(&path, &prism.unwrap()).is_err());
+}
+
+#[test]
+fn other_peoples_hexahedra_are_a_lattice() {
+    let Some(folder) = assets("tet/vegafem") else { return };
+    let lattice = read_lattice(folder.join("beam3/beam3.veg")).unwrap();
+    assert_eq!((lattice.points().len(), lattice.cells().len()), (208, 75));
+    assert!(lattice.cells().iter().all(|cell| matches!(cell, Cell::Hex(_))));
+    // three by one by twenty-five boxes of 4 cm
+    let volume: f64 = lattice.tets().unwrap().0.volumes().iter().sum();
+    assert!((volume - 75.0 * 0.04_f64.powi(3)).abs() < 1e-9, "{volume}");
 }
 
 #[test]

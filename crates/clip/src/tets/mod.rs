@@ -2,7 +2,7 @@
 //!
 //! | ending | format | read | written |
 //! |---|---|---|---|
-//! | `.veg` | VegaFEM | sets, regions, materials | yes |
+//! | `.veg` | VegaFEM | sets, regions, materials; hexahedra as a lattice | yes |
 //! | `.msh` | Gmsh 2.2 and 4.1, ASCII | physical groups | no |
 //! | `.node`, `.ele` | TetGen, both files | region attribute | no |
 //! | `.mesh` | MEDIT, ASCII | references | no |
@@ -12,12 +12,14 @@
 
 mod cutaway;
 mod gmsh;
+mod lattice;
 mod medit;
 mod tetgen;
 mod veg;
 mod words;
 
 pub use cutaway::cut_away;
+pub use lattice::{read_lattice, write_lattice};
 
 use std::path::Path;
 
@@ -70,14 +72,22 @@ pub fn read_tets(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Tets> 
         let problem = format!("the unit is {scale}; it must be a finite number above zero");
         return Err(Error::Unsupported { path: path.into(), problem });
     }
-    let raw = match ending(path).as_str() {
-        "veg" => veg::read(path, &options.files)?,
-        "msh" => gmsh::read(path, &options.files)?,
-        "node" | "ele" => tetgen::read(path, &options.files)?,
-        "mesh" => medit::read(path, &options.files)?,
-        _ => return Err(unknown(path)),
-    };
+    let raw = read_raw(path, options)?;
+    if !raw.hexes.is_empty() {
+        let problem = "the elements are hexahedra; tets were expected".to_owned();
+        return Err(Error::Unsupported { path: path.into(), problem });
+    }
     raw.finished(path, scale)
+}
+
+fn read_raw(path: &Path, options: &ReadOptions) -> Result<Raw> {
+    match ending(path).as_str() {
+        "veg" => veg::read(path, &options.files),
+        "msh" => gmsh::read(path, &options.files),
+        "node" | "ele" => tetgen::read(path, &options.files),
+        "mesh" => medit::read(path, &options.files),
+        _ => Err(unknown(path)),
+    }
 }
 
 /// Writes tets as `.veg`. Groups with a material become sets, materials and regions; without any, the whole is one region
@@ -109,6 +119,8 @@ struct Raw {
     points: Vec<[f64; 3]>,
     /// Corners, from zero.
     tets: Vec<[u32; 4]>,
+    /// Corners of hexahedra, from zero, in VegaFEM's order.
+    hexes: Vec<[u32; 8]>,
     groups: Vec<TetGroup>,
 }
 

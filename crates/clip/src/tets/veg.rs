@@ -21,7 +21,7 @@ struct Found {
     /// How many files were included.
     included: usize,
     raw: Raw,
-    /// Number of the first point and of the first tet, once seen.
+    /// Number of the first point and of the first element, once seen.
     first_point: Option<u32>,
     first_tet: Option<u32>,
     /// Set name and its elements by the file's numbers.
@@ -36,6 +36,7 @@ enum Section {
     None,
     Vertices,
     Elements,
+    Hexahedra,
     Set,
     Material,
     Region,
@@ -46,12 +47,12 @@ pub(super) fn read(path: &Path, files: &Files) -> Result<Raw> {
     section_file(path, &mut found, &mut Section::None, &mut String::new(), 0)?;
     let Found { mut raw, first_point, first_tet, sets, materials, regions, .. } = found;
     let base = first_point.unwrap_or(1).min(1);
-    for corner in raw.tets.iter_mut().flatten() {
+    for corner in raw.tets.iter_mut().flatten().chain(raw.hexes.iter_mut().flatten()) {
         // an index below the first becomes one past the last, which is refused later
         *corner = corner.checked_sub(base).unwrap_or(u32::MAX);
     }
     let base = first_tet.unwrap_or(1).min(1);
-    let count = raw.tets.len() as u32;
+    let count = (raw.tets.len() + raw.hexes.len()) as u32;
     let elements = |name: &str| match sets.iter().find(|(set, _)| set == name) {
         Some((_, list)) => Some(list.iter().map(|&e| e.checked_sub(base).unwrap_or(u32::MAX)).collect()),
         None if name == ALL => Some((0..count).collect()),
@@ -114,10 +115,14 @@ fn section_file(
                     Some(word) => (*word).to_owned(),
                     None => lines.need("the kind of elements")?.words[0].to_owned(),
                 };
-                if !kind.to_ascii_uppercase().starts_with("TET") {
-                    return Err(line.error(format!("elements are `{kind}`; only tets are read")));
+                match kind.to_ascii_uppercase().as_str() {
+                    tets if tets.starts_with("TET") => Section::Elements,
+                    "CUBIC" => Section::Hexahedra,
+                    _ => {
+                        let problem = format!("elements are `{kind}`; only TET and CUBIC are read");
+                        return Err(line.error(problem));
+                    }
                 }
-                Section::Elements
             }
             "SET" => {
                 found.sets.push((name.clone(), Vec::new()));
@@ -135,7 +140,7 @@ fn body_line(line: &Line, found: &mut Found, section: Section, name: &str, head:
     match section {
         Section::None => return Err(line.error("a section such as *VERTICES was expected")),
         // the first line counts; what follows is what counts for us
-        Section::Vertices | Section::Elements if std::mem::take(head) => {}
+        Section::Vertices | Section::Elements | Section::Hexahedra if std::mem::take(head) => {}
         Section::Vertices => {
             let number: u32 = line.number(0, "a vertex number")?;
             let first = *found.first_point.get_or_insert(number);
@@ -151,6 +156,16 @@ fn body_line(line: &Line, found: &mut Found, section: Section, name: &str, head:
                 *corner = line.number(i + 1, "a vertex number")?;
             }
             found.raw.tets.push(tet);
+        }
+        Section::Hexahedra => {
+            let number: u32 = line.number(0, "an element number")?;
+            let first = *found.first_tet.get_or_insert(number);
+            in_order(line, number, first, found.raw.hexes.len())?;
+            let mut hex = [0; 8];
+            for (i, corner) in hex.iter_mut().enumerate() {
+                *corner = line.number(i + 1, "a vertex number")?;
+            }
+            found.raw.hexes.push(hex);
         }
         Section::Set => {
             let Some((_, list)) = found.sets.last_mut() else { return Ok(()) };
