@@ -45,14 +45,14 @@ fn a_lattice_of_hexahedra_or_tets_comes_back() {
     let tets = Lattice::from_tets(&boxes.tets().unwrap().0);
     for lattice in [&boxes, &tets] {
         write_lattice(&path, lattice).unwrap();
-        assert_eq!(read_lattice(&path).unwrap(), *lattice);
+        assert_eq!(read_lattice(&path, &ReadOptions::default()).unwrap(), *lattice);
     }
     write_lattice(&path, &boxes).unwrap();
     let problem = read_tets(&path, &ReadOptions::default()).unwrap_err().to_string();
     assert!(problem.contains("hexahedra"), "{problem}");
     let flat = std::fs::read_to_string(&path).unwrap().replace(" 0.1\n", " 0\n");
     std::fs::write(&path, flat).unwrap();
-    assert!(read_lattice(&path).unwrap_err().to_string().contains("flat"));
+    assert!(read_lattice(&path, &ReadOptions::default()).unwrap_err().to_string().contains("flat"));
     let prism = Lattice::new(
         vec![Vec3::ZERO, Vec3::X, Vec3::Y, Vec3::Z, Vec3::X + Vec3::Z, Vec3::Y + Vec3::Z],
         vec![Cell::Prism([0, 1, 2, 3, 4, 5])],
@@ -63,7 +63,7 @@ fn a_lattice_of_hexahedra_or_tets_comes_back() {
 #[test]
 fn other_peoples_hexahedra_are_a_lattice() {
     let Some(folder) = assets("tet/vegafem") else { return };
-    let lattice = read_lattice(folder.join("beam3/beam3.veg")).unwrap();
+    let lattice = read_lattice(folder.join("beam3/beam3.veg"), &ReadOptions::default()).unwrap();
     assert_eq!((lattice.points().len(), lattice.cells().len()), (208, 75));
     assert!(lattice.cells().iter().all(|cell| matches!(cell, Cell::Hex(_))));
     // three by one by twenty-five boxes of 4 cm

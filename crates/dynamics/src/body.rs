@@ -4,14 +4,14 @@ use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
 
-use geometry::{Mat3, Vec3};
+use geometry::Vec3;
 use linear::{ConstraintRows, Matrix, Pattern};
 
-use crate::{Energy, Error, Force, GuideSample, StageHistory};
+use crate::{Energy, Error, Force, GuideSample, Mass, StageHistory};
 
 /// Masses, energies and forces over a fixed set of points.
 pub struct Body {
-    masses: Vec<f64>,
+    mass: Mass,
     energies: Vec<Box<dyn Energy>>,
     /// Where the internal variables of each energy are in [`State::internal`].
     internal: Vec<Range<usize>>,
@@ -25,7 +25,7 @@ pub struct Body {
 
 /// Collects the parts of a [`Body`].
 pub struct BodyBuilder {
-    masses: Vec<f64>,
+    mass: Mass,
     energies: Vec<Box<dyn Energy>>,
     internal: Vec<Range<usize>>,
     forces: Vec<Box<dyn Force>>,
@@ -73,11 +73,12 @@ impl<E> InternalHandle<E> {
 }
 
 impl Body {
-    /// A body of points with these masses, in kilograms.
-    pub fn builder(masses: Vec<f64>) -> BodyBuilder {
-        let count = masses.len();
+    /// A body of points with these masses, in kilograms: a list of them, or a [`Mass`] of coefficients.
+    pub fn builder(mass: impl Into<Mass>) -> BodyBuilder {
+        let mass = mass.into();
+        let count = mass.len();
         BodyBuilder {
-            masses,
+            mass,
             energies: Vec::new(),
             internal: Vec::new(),
             forces: Vec::new(),
@@ -95,12 +96,17 @@ impl Body {
 
     /// How many points.
     pub fn point_count(&self) -> usize {
-        self.masses.len()
+        self.mass.len()
     }
 
-    /// Masses in kilograms.
+    /// M's diagonal, in kilograms: the masses themselves where they are lumped.
     pub fn masses(&self) -> &[f64] {
-        &self.masses
+        self.mass.diagonal()
+    }
+
+    /// M.
+    pub fn mass(&self) -> &Mass {
+        &self.mass
     }
 
     /// Which points go exactly where the guide goes.
@@ -152,12 +158,12 @@ impl Body {
     }
 
     fn weight_energy(&self, x: &[Vec3]) -> f64 {
-        (0..x.len()).map(|i| -self.masses[i] * self.gravity[i].dot(x[i])).sum()
+        (0..x.len()).map(|i| -self.mass.weights()[i] * self.gravity[i].dot(x[i])).sum()
     }
 
-    /// ½ Σ m v², in joules.
+    /// ½ vᵀ M v, in joules.
     pub fn kinetic_energy(&self, v: &[Vec3]) -> f64 {
-        self.masses.iter().zip(v).map(|(m, v)| 0.5 * m * v.length_squared()).sum()
+        self.mass.energy(|i| v[i])
     }
 
     /// Adds the forces that have no potential.
@@ -173,9 +179,7 @@ impl Body {
 
     /// Adds `scale` · M.
     pub(crate) fn add_mass(&self, scale: f64, matrix: &mut Matrix) {
-        for (point, mass) in self.masses.iter().enumerate() {
-            matrix.add(point as u32, point as u32, Mat3::from_diagonal(Vec3::splat(scale * mass)));
-        }
+        self.mass.add_to(scale, matrix);
     }
 
     /// Adds `scale` · (−df/dv) of the forces that have no potential.
@@ -241,9 +245,16 @@ impl<'a> StagedBody<'a> {
     pub(crate) fn force(&self, sample: &GuideSample, x: &[Vec3], v: &[Vec3], force: &mut [Vec3]) {
         force.fill(Vec3::ZERO);
         self.energies().for_each(|energy| energy.add_gradient(sample, x, force));
-        for i in 0..force.len() {
-            force[i] =
-                self.body.masses[i] * (self.body.gravity[i] - self.body.mass_damping * v[i]) - force[i];
+        let Body { mass, gravity, mass_damping, .. } = self.body;
+        if mass.is_lumped() {
+            for i in 0..force.len() {
+                force[i] = mass.weights()[i] * (gravity[i] - *mass_damping * v[i]) - force[i];
+            }
+        } else {
+            for i in 0..force.len() {
+                let damping = *mass_damping * mass.row_times(i, |j| v[j]);
+                force[i] = mass.weights()[i] * gravity[i] - damping - force[i];
+            }
         }
     }
 
@@ -313,7 +324,7 @@ impl BodyBuilder {
     /// All of it, as one part.
     pub fn part(&self) -> Part {
         let internal = 0..self.internal.last().map_or(0, |range| range.end);
-        Part { points: 0..self.masses.len(), averages: 0..self.averages.len(), internal }
+        Part { points: 0..self.mass.len(), averages: 0..self.averages.len(), internal }
     }
 
     /// Which points go exactly where the guide goes.
@@ -327,15 +338,15 @@ impl BodyBuilder {
         if self.mass_damping.to_bits() != other.mass_damping.to_bits() {
             return Err(Error::Disagree { what: "mass damping" });
         }
-        let first = self.masses.len();
+        let first = self.mass.len();
         let (internal, rows) = (self.part().internal.end, self.averages.len());
         let part = Part {
-            points: first..first + other.masses.len(),
+            points: first..first + other.mass.len(),
             averages: rows..rows + other.averages.len(),
             internal: internal..internal + other.part().internal.end,
         };
         self.averages = side_by_side(&self.averages, &other.averages);
-        self.masses.extend(other.masses);
+        self.mass = self.mass.beside(&other.mass);
         self.known.extend(other.known);
         self.gravity.extend(other.gravity);
         self.internal.extend(other.internal.iter().map(|r| r.start + internal..r.end + internal));
@@ -352,18 +363,19 @@ impl BodyBuilder {
 
     /// Checks the parts and fixes the sparsity.
     pub fn build(self) -> Result<Body, Error> {
-        let Self { masses, mut energies, internal, mut forces, known, averages, gravity, mass_damping } =
-            self;
-        let count = masses.len();
+        let Self { mass, mut energies, internal, mut forces, known, averages, gravity, mass_damping } = self;
+        let count = mass.len();
         if known.len() != count {
             return Err(Error::Sizes { what: "known flags", expected: count, got: known.len() });
         }
+        let masses = mass.diagonal();
         // A known point may weigh nothing: it never enters the system.
         if let Some(point) = (0..count).find(|&p| !(masses[p].is_finite() && (masses[p] > 0.0 || known[p]))) {
             return Err(Error::Mass { point, mass: masses[point] });
         }
         let mut stencils: Vec<Vec<u32>> = Vec::new();
         let mut collect = |stencil: &[u32]| stencils.push(stencil.to_vec());
+        mass.stencils(&mut collect);
         energies.iter().for_each(|energy| energy.stencils(&mut collect));
         forces.iter().for_each(|force| force.stencils(&mut collect));
         if let Some(&point) = stencils.iter().flatten().find(|&&p| p as usize >= count) {
@@ -372,7 +384,7 @@ impl BodyBuilder {
         let pattern = Arc::new(Pattern::from_stencils(count, stencils.iter().map(Vec::as_slice)));
         energies.iter_mut().for_each(|energy| energy.bind(&pattern));
         forces.iter_mut().for_each(|force| force.bind(&pattern));
-        Ok(Body { masses, energies, internal, forces, known, averages, gravity, mass_damping, pattern })
+        Ok(Body { mass, energies, internal, forces, known, averages, gravity, mass_damping, pattern })
     }
 }
 

@@ -94,14 +94,14 @@ struct Layout<const N: usize> {
 type Slots<const N: usize> = [[(u32, bool); N]; N];
 
 #[derive(Clone)]
-struct Friction<E, const N: usize> {
+pub(crate) struct Friction<E, const N: usize> {
     /// β of D = βK, in seconds.
-    beta: f64,
-    with_viscosity: WithViscosity<E, N>,
+    pub(crate) beta: f64,
+    pub(crate) with_viscosity: WithViscosity<E, N>,
 }
 
 /// [`Viscous::with_viscosity`] of an element type that may not have it.
-type WithViscosity<E, const N: usize> = fn(&E, f64, &[(f64, [Vec3; N])]) -> E;
+pub(crate) type WithViscosity<E, const N: usize> = fn(&E, f64, &[(f64, [Vec3; N])]) -> E;
 
 /// [`InternalVariables`] of an element type that may have none.
 #[derive(Clone)]
@@ -171,6 +171,11 @@ impl<E, const N: usize> Elements<E, N> {
     fn shift_stencils(&mut self, first: u32) {
         let stencils = &mut Arc::make_mut(&mut self.layout).stencils;
         stencils.iter_mut().flatten().for_each(|point| *point += first);
+    }
+
+    /// Points, elements and friction, for an energy that sees them otherwise.
+    pub(crate) fn into_parts(self) -> (Vec<[u32; N]>, Vec<E>, Option<Friction<E, N>>) {
+        (self.layout.stencils.clone(), self.elements, self.friction)
     }
 
     fn visit_stencils(&self, visit: &mut dyn FnMut(&[u32])) {

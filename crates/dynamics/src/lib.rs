@@ -28,6 +28,7 @@
 //! ```
 
 mod actor;
+mod basis;
 mod block;
 mod body;
 mod check;
@@ -37,7 +38,9 @@ mod energy;
 mod error;
 mod follow;
 mod guide;
+mod mass;
 mod max_distance;
+mod reduced;
 mod scatter;
 mod scene;
 mod spring;
@@ -45,6 +48,7 @@ mod stage;
 mod stepper;
 
 pub use actor::{Actor, ActorReport, DeliveredSurface, Motion, Window};
+pub use basis::{Basis, Weight};
 pub use block::Block;
 pub use body::{Body, BodyBuilder, InternalHandle, Part, State, stiffness_damping};
 pub use check::{check_derivatives, check_element, check_viscosity, random_rotation};
@@ -54,7 +58,9 @@ pub use energy::{Elements, Energy, Force, Forces, GuideSample, StageHistory};
 pub use error::Error;
 pub use follow::{Follow, FollowDamping, follow_stiffness};
 pub use guide::{FnGuide, Guide, Span, StaticGuide};
+pub use mass::Mass;
 pub use max_distance::MaxDistance;
+pub use reduced::Reduced;
 pub use scene::{Advanced, Scene};
 pub use spring::Spring;
 pub use stepper::{Effort, Filter, Integrator, Relaxed, Settings, Stepper, Substeps};

@@ -22,17 +22,18 @@ pub(crate) struct Schedule {
 }
 
 impl Schedule {
-    pub(crate) fn new<const N: usize>(stencils: &[[u32; N]]) -> Self {
+    pub(crate) fn new(stencils: &[impl AsRef<[u32]>]) -> Self {
         let chunks: Vec<Range<usize>> = (0..stencils.len())
             .step_by(CHUNK)
             .map(|start| start..(start + CHUNK).min(stencils.len()))
             .collect();
-        let points = stencils.iter().flatten().max().map_or(0, |&p| p as usize + 1);
+        let points = stencils.iter().flat_map(AsRef::as_ref).max().map_or(0, |&p| p as usize + 1);
         // the colours that chunks around a point already have
         let mut taken: Vec<Vec<usize>> = vec![Vec::new(); points];
         let mut colours: Vec<Vec<usize>> = Vec::new();
         for (index, chunk) in chunks.iter().enumerate() {
-            let touched: Vec<usize> = stencils[chunk.clone()].iter().flatten().map(|&p| p as usize).collect();
+            let touched: Vec<usize> =
+                stencils[chunk.clone()].iter().flat_map(AsRef::as_ref).map(|&p| p as usize).collect();
             let mut used = vec![false; colours.len() + 1];
             touched.iter().flat_map(|&p| &taken[p]).for_each(|&colour| used[colour] = true);
             let colour = used.iter().position(|used| !used).unwrap_or(colours.len());

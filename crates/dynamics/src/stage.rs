@@ -319,8 +319,12 @@ impl Workspace {
         y: &mut [Vec3],
     ) -> Result<(), Error> {
         let weight = 1.0 / (implicit_dt * implicit_dt);
-        for (f, (m, y)) in self.force.iter_mut().zip(body.masses().iter().zip(y.iter())) {
-            *f = weight * m * *y;
+        for (i, f) in self.force.iter_mut().enumerate() {
+            *f = if body.mass().is_lumped() {
+                weight * body.masses()[i] * y[i]
+            } else {
+                weight * body.mass().row_times(i, |j| y[j])
+            };
         }
         // not the stage's own: those are the forces that hold its averages
         let mut multipliers = vec![Vec3::ZERO; rows.len()];
@@ -350,8 +354,13 @@ impl Workspace {
             *v = (*x - *p) / s;
         }
         staged.force(&stage.sample, x, &self.velocity, &mut self.force);
+        let change = |i: usize| self.velocity[i] - stage.drift[i];
         for i in 0..x.len() {
-            self.force[i] -= body.masses()[i] / s * (self.velocity[i] - stage.drift[i]);
+            self.force[i] -= if body.mass().is_lumped() {
+                body.masses()[i] / s * change(i)
+            } else {
+                body.mass().row_times(i, change) / s
+            };
         }
         self.external.add_force(&self.velocity, &mut self.force);
     }
@@ -401,8 +410,14 @@ impl Workspace {
             let v = (y[i] - stage.base[i]) / s;
             let inertia =
                 (v - stage.drift[i]).length_squared() + s * body.mass_damping() * v.length_squared();
-            value += 0.5 * body.masses()[i] * inertia;
+            if body.mass().is_lumped() {
+                value += 0.5 * body.masses()[i] * inertia;
+            }
             self.velocity[i] = v;
+        }
+        if !body.mass().is_lumped() {
+            value += body.mass().energy(|i| self.velocity[i] - stage.drift[i]);
+            value += s * body.mass_damping() * body.mass().energy(|i| self.velocity[i]);
         }
         value += self.external.work(s, &self.velocity);
         for (row, (want, have)) in stage.averages.iter().zip(stage.rows.multiply(y)).enumerate() {

@@ -7,11 +7,11 @@ use geometry::{Cell, Lattice, Vec3};
 
 use super::{ending, read_raw};
 use crate::format::{AtomicFile, malformed};
-use crate::{Error, Result, Written};
+use crate::{Error, ReadOptions, Result, Written};
 
 /// Reads a lattice of tets or hexahedra, from any format that [`read_tets`](super::read_tets) reads, and from `.veg` with `CUBIC`
 /// elements. Coordinates are metres.
-pub fn read_lattice(path: impl AsRef<Path>) -> Result<Lattice> {
+pub fn read_lattice(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Lattice> {
     let path = path.as_ref();
     let raw = read_raw(path, options)?;
     if raw.hexes.is_empty() {

@@ -181,8 +181,7 @@ impl Stepper {
         let mut force = vec![Vec3::ZERO; body.point_count()];
         staged.force(&sample, x, v, &mut force);
         body.add_external_force(&sample, x, v, &mut force);
-        let per_mass = |i: usize| if body.known()[i] { Vec3::ZERO } else { force[i] / body.masses()[i] };
-        (0..force.len()).map(per_mass).collect()
+        body.mass().solve(&force, body.known())
     }
 
     fn impose_velocities(&self, body: &Body, v: &mut [Vec3]) {
