@@ -1,0 +1,184 @@
+//! Bones from joints: which segments of the skeleton flesh hangs on.
+//!
+//! A joint that moves points is *live*. From every live joint a bone runs to each next live joint below it; joints that move
+//! nothing are passed over; joints in one place get no bone between them. A live joint without live ones below it gets a tip, where
+//! its points end.
+
+use geometry::{Bounds, Vec3};
+use glam::DAffine3;
+
+use crate::Error;
+
+/// A joint of the skeleton.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Joint {
+    /// Index of the parent, always smaller than the joint's own; `None` for a root.
+    pub parent: Option<usize>,
+    /// Where it is, and how it is turned, in the space of the surface at rest.
+    pub rest_from_joint: DAffine3,
+}
+
+/// A surface at rest and the joints that move it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Skin {
+    /// Points at rest, in metres.
+    pub points: Vec<Vec3>,
+    /// Triangles over points.
+    pub triangles: Vec<[u32; 3]>,
+    /// For each point, pairs of a joint and a weight. Weights are taken relative to their sum.
+    pub influences: Vec<Vec<(u32, f64)>>,
+}
+
+/// An end of a bone: it goes where its joint takes it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct End {
+    /// The joint.
+    pub joint: usize,
+    /// Its place at rest.
+    pub rest: Vec3,
+}
+
+/// A segment that flesh hangs on. Between its ends it is straight; where they move apart, it stretches.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bone {
+    /// The joint it turns with, which is that of its first end.
+    pub joint: usize,
+    /// Both ends.
+    pub ends: [End; 2],
+}
+
+/// How far, as a part of the way, a tip reaches towards the farthest point of its joint: bones end inside.
+const TIP: f64 = 0.8;
+/// Bones shorter than this part of the character's size are no bones.
+const SHORTEST: f64 = 1e-3;
+
+impl Skin {
+    /// Checks counts, indices and numbers, and makes weights sum to one.
+    pub fn checked(mut self, joints: &[Joint]) -> Result<Self, Error> {
+        for (index, joint) in joints.iter().enumerate() {
+            if joint.parent.is_some_and(|parent| parent >= index) {
+                return Err(Error::Parent { joint: index });
+            }
+            if !joint.rest_from_joint.is_finite() {
+                return Err(Error::NotFinite { what: "the rest place of joint", index });
+            }
+        }
+        let (found, expected) = (self.influences.len(), self.points.len());
+        if found != expected {
+            return Err(Error::CountMismatch { what: "influences", found, expected });
+        }
+        if let Some(index) = self.points.iter().position(|p| !p.is_finite()) {
+            return Err(Error::NotFinite { what: "point", index });
+        }
+        let count = joints.len();
+        for (point, row) in self.influences.iter_mut().enumerate() {
+            if let Some(&(joint, _)) = row.iter().find(|(joint, _)| *joint as usize >= count) {
+                return Err(Error::NoSuchJoint { point, joint, count });
+            }
+            if row.iter().any(|(_, weight)| !weight.is_finite()) {
+                return Err(Error::NotFinite { what: "the weight of point", index: point });
+            }
+            row.retain(|(_, weight)| *weight > 0.0);
+            let sum: f64 = row.iter().map(|(_, weight)| weight).sum();
+            row.iter_mut().for_each(|(_, weight)| *weight /= sum);
+        }
+        if self.influences.iter().all(Vec::is_empty) { Err(Error::NoSkin) } else { Ok(self) }
+    }
+
+    /// Which joints move a point.
+    pub fn live_joints(&self, joints: &[Joint]) -> Vec<bool> {
+        let mut live = vec![false; joints.len()];
+        self.influences.iter().flatten().for_each(|&(joint, _)| live[joint as usize] = true);
+        live
+    }
+
+    /// The bones of a checked skin.
+    pub fn bones(&self, joints: &[Joint]) -> Vec<Bone> {
+        let live = self.live_joints(joints);
+        let place = |joint: usize| joints[joint].rest_from_joint.translation;
+        let shortest = SHORTEST * Bounds::of(self.points.iter().copied()).diagonal();
+        let mut bones = Vec::new();
+        let mut has_child = vec![false; joints.len()];
+        for joint in (0..joints.len()).filter(|&joint| live[joint]) {
+            let mut above = joints[joint].parent;
+            while let Some(parent) = above.filter(|&parent| !live[parent]) {
+                above = joints[parent].parent;
+            }
+            let Some(parent) = above else { continue };
+            has_child[parent] = true;
+            if place(parent).distance(place(joint)) > shortest {
+                let ends = [parent, joint].map(|joint| End { joint, rest: place(joint) });
+                bones.push(Bone { joint: parent, ends });
+            }
+        }
+        for joint in (0..joints.len()).filter(|&joint| live[joint] && !has_child[joint]) {
+            if let Some(tip) = self.tip(joint, place(joint), shortest) {
+                let ends = [place(joint), tip].map(|rest| End { joint, rest });
+                bones.push(Bone { joint, ends });
+            }
+        }
+        bones
+    }
+
+    /// Where the points of a joint end, seen from the joint.
+    fn tip(&self, joint: usize, head: Vec3, shortest: f64) -> Option<Vec3> {
+        let weight = |row: &[(u32, f64)]| {
+            row.iter().filter(|(j, _)| *j as usize == joint).map(|(_, weight)| weight).sum::<f64>()
+        };
+        let owned = || self.points.iter().zip(&self.influences).map(|(&p, row)| (p, weight(row)));
+        let total: f64 = owned().map(|(_, w)| w).sum();
+        let centre = owned().map(|(p, w)| w * p).sum::<Vec3>() / total;
+        let along = (centre - head).try_normalize()?;
+        let reach = owned().filter(|(_, w)| *w > 0.5).map(|(p, _)| (p - head).dot(along)).fold(0.0, f64::max);
+        // points around the axis end near it, too
+        (TIP * reach > shortest).then(|| head + TIP * reach * along)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn joint(parent: Option<usize>, x: f64) -> Joint {
+        Joint { parent, rest_from_joint: DAffine3::from_translation(Vec3::new(x, 0.0, 0.0)) }
+    }
+
+    fn skin(influences: Vec<Vec<(u32, f64)>>) -> Skin {
+        let points = (0..influences.len()).map(|k| Vec3::new(k as f64, 0.2, 0.0)).collect();
+        Skin { points, triangles: Vec::new(), influences }
+    }
+
+    #[test]
+    fn helpers_go_coincident_joints_merge_and_leaves_get_tips() {
+        // 0 ─ 1 (helper) ─ 2 ─ 3 (in the same place as 2)
+        let joints = [joint(None, 0.0), joint(Some(0), 1.0), joint(Some(1), 2.0), joint(Some(2), 2.0)];
+        let skin = skin(vec![
+            vec![(0, 2.0)],
+            vec![(0, 1.0), (2, 1.0)],
+            vec![(2, 1.0)],
+            vec![(3, 1.0)],
+            vec![(3, 0.3)],
+        ]);
+        let skin = skin.checked(&joints).unwrap();
+        assert_eq!(skin.influences[0], [(0, 1.0)]);
+        assert_eq!(skin.influences[4], [(3, 1.0)]);
+        let bones = skin.bones(&joints);
+        let ends: Vec<[f64; 2]> = bones.iter().map(|bone| bone.ends.map(|end| end.rest.x)).collect();
+        assert_eq!(bones.len(), 2);
+        assert_eq!(ends[0], [0.0, 2.0]);
+        assert_eq!((bones[0].joint, bones[0].ends[1].joint, bones[1].joint), (0, 2, 3));
+        // the farthest point is at x = 4
+        assert!((ends[1][1] - (2.0 + 0.8 * 2.0)).abs() < 0.05, "{ends:?}");
+    }
+
+    #[test]
+    fn bad_skins_get_a_sentence() {
+        let joints = [joint(None, 0.0)];
+        assert!(matches!(skin(vec![vec![], vec![(0, 0.0)]]).checked(&joints), Err(Error::NoSkin)));
+        let stray = skin(vec![vec![(3, 1.0)]]).checked(&joints);
+        assert!(matches!(stray, Err(Error::NoSuchJoint { point: 0, joint: 3, count: 1 })));
+        assert!(matches!(skin(vec![vec![(0, f64::NAN)]]).checked(&joints), Err(Error::NotFinite { .. })));
+        let loops = skin(vec![vec![(0, 1.0)]]).checked(&[joint(Some(0), 0.0)]);
+        assert!(matches!(loops, Err(Error::Parent { joint: 0 })));
+    }
+}

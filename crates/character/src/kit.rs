@@ -1,0 +1,366 @@
+//! A kit: what a player needs of a character, and its bytes.
+//!
+//! Bytes are little-endian: a magic word, a version, lists with their lengths in front, and a checksum of all before it. Nothing in
+//! them is trusted: lengths are checked against what is left, indices against what they point into.
+
+use std::sync::Arc;
+
+use dynamics::{Mass, stiffness_damping};
+use geometry::{Mat3, Prolongation, Vec3};
+use glam::DAffine3;
+use linear::{Matrix, Pattern};
+use solid::Material;
+
+use crate::Error;
+use crate::bones::End;
+use crate::flesh::{Driver, Flesh, Piece, region_joints};
+use crate::frames::Frame;
+use crate::region::Region;
+use crate::regions::{Shares, cell_regions};
+
+/// How flesh is solved for, with matrices that never change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Method {
+    /// Every bone's surroundings in its own frame, then blended (skeleton §4.5).
+    #[default]
+    BlendedLinear,
+    /// All at once in the frame of the first joint: right for small turns only.
+    GlobalLinear,
+}
+
+/// A character as a player needs it.
+#[derive(Clone, Debug)]
+pub struct Kit {
+    pub(crate) joint_from_rest: Vec<DAffine3>,
+    /// Coefficients at rest; those of level 0 come first.
+    pub(crate) rest: Vec<Vec3>,
+    pub(crate) level_zero: usize,
+    pub(crate) drivers: Vec<Driver>,
+    pub(crate) shares: Vec<Shares>,
+    pub(crate) regions: Vec<Region>,
+    pub(crate) surface: Prolongation,
+    pub(crate) step: f64,
+    pub(crate) beta: f64,
+    pub(crate) gravity: Vec3,
+}
+
+const MAGIC: &[u8; 8] = b"flesh\0\0\x01";
+
+impl Kit {
+    /// What a player needs to move this flesh in steps of `step` seconds.
+    pub fn new(flesh: &Flesh, method: Method, step: f64) -> Result<Self, Error> {
+        if !(step > 0.0 && step <= 1.0) {
+            return Err(Error::Range {
+                what: "the step in seconds",
+                value: step,
+                range: "above 0, and at most 1",
+            });
+        }
+        let regions = match method {
+            Method::BlendedLinear => blended(flesh)?,
+            Method::GlobalLinear => {
+                let all: Vec<&Piece> = flesh.pieces.iter().collect();
+                let first = region_joints(&flesh.shares).first().copied().unwrap_or(0);
+                vec![Region::new(flesh, first, &all, |_| 1.0)?]
+            }
+        };
+        let damping = flesh.settings.material.damping;
+        Ok(Self {
+            joint_from_rest: flesh.joint_from_rest.clone(),
+            rest: flesh.hierarchy.rest().to_vec(),
+            level_zero: flesh.lattice.points().len(),
+            drivers: flesh.drivers.clone(),
+            shares: flesh.shares.clone(),
+            regions,
+            surface: flesh.surface.clone(),
+            step,
+            beta: stiffness_damping(damping, Material::DAMPING_REFERENCE_HZ),
+            gravity: flesh.settings.gravity,
+        })
+    }
+
+    /// How many joints a pose has.
+    pub fn joint_count(&self) -> usize {
+        self.joint_from_rest.len()
+    }
+
+    /// How many points the skin has.
+    pub fn point_count(&self) -> usize {
+        self.surface.fine_count()
+    }
+
+    /// How many coefficients move, those that bones hold included.
+    pub fn coefficient_count(&self) -> usize {
+        self.rest.len()
+    }
+
+    /// How many regions.
+    pub fn region_count(&self) -> usize {
+        self.regions.len()
+    }
+
+    /// The length of a step, in seconds.
+    pub fn step(&self) -> f64 {
+        self.step
+    }
+
+    /// All of it as bytes.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut out = Writer { bytes: MAGIC.to_vec() };
+        out.numbers([self.step, self.beta].into_iter().chain(self.gravity.to_array()));
+        out.list(&self.joint_from_rest, |out, joint| {
+            out.numbers(joint.matrix3.to_cols_array().into_iter().chain(joint.translation.to_array()));
+        });
+        out.count(self.level_zero);
+        out.list(&self.rest, |out, p| out.numbers(p.to_array()));
+        out.list(&self.drivers, |out, driver| {
+            out.count(driver.coefficient as usize);
+            driver.ends.iter().for_each(|end| {
+                out.count(end.joint);
+                out.numbers(end.rest.to_array());
+            });
+            out.numbers([driver.along]);
+        });
+        let pairs = |out: &mut Writer, row: &Vec<(u32, f64)>| {
+            out.list(row, |out, &(k, value)| {
+                out.count(k as usize);
+                out.numbers([value]);
+            });
+        };
+        out.list(&self.shares, pairs);
+        let rows: Vec<Vec<(u32, f64)>> =
+            (0..self.surface.fine_count()).map(|p| self.surface.row(p).collect()).collect();
+        out.list(&rows, pairs);
+        out.list(&self.regions, |out, region| {
+            out.count(region.joint as usize);
+            out.list(&region.functions, |out, &f| out.count(f as usize));
+            out.numbers(region.shares.iter().copied());
+            out.numbers(region.mass.weights().iter().copied());
+            let lower = |i: usize| region.mass.row(i).filter(move |(j, _)| *j as usize <= i);
+            let rows: Vec<Vec<(u32, f64)>> =
+                (0..region.functions.len()).map(|i| lower(i).collect()).collect();
+            out.list(&rows, pairs);
+            let pattern = region.stiffness.pattern();
+            let count = region.functions.len() as u32;
+            let columns = |i: u32| (0..=i).filter_map(move |j| Some((j, pattern.slot(i, j)?)));
+            for i in 0..count {
+                let row: Vec<(u32, usize)> = columns(i).collect();
+                out.list(&row, |out, &(j, slot)| {
+                    out.count(j as usize);
+                    out.numbers(region.stiffness.values()[slot].to_cols_array());
+                });
+            }
+        });
+        let sum = checksum(&out.bytes);
+        out.bytes.extend(sum.to_le_bytes());
+        out.bytes
+    }
+
+    /// The reverse of [`Kit::to_bytes`].
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
+        let broken = |problem| Error::Packed { problem };
+        let Some((body, sum)) = bytes.split_last_chunk::<8>() else {
+            return Err(broken("there are too few of them"));
+        };
+        if !body.starts_with(&MAGIC[..5]) {
+            return Err(broken("they begin otherwise"));
+        }
+        if !body.starts_with(MAGIC) {
+            return Err(broken("they are of another version"));
+        }
+        if checksum(body) != u64::from_le_bytes(*sum) {
+            return Err(broken("they were cut short or changed"));
+        }
+        let mut input = Reader { bytes: &body[MAGIC.len()..] };
+        let kit = read(&mut input).ok_or(broken("a length or an index is wrong"))?;
+        if input.bytes.is_empty() { Ok(kit) } else { Err(broken("there are too many of them")) }
+    }
+}
+
+/// Coefficients of flesh that has followed its joints without any life of its own.
+pub(crate) fn skinned(kit: &Kit, frames: &[Frame]) -> Vec<Vec3> {
+    let place = |f: usize| {
+        let rest = kit.rest[f];
+        let moved = |&(joint, weight): &(u32, f64)| {
+            weight * frames[joint as usize].world_from_rest.transform_point3(rest)
+        };
+        if f < kit.level_zero { kit.shares[f].iter().map(moved).sum() } else { Vec3::ZERO }
+    };
+    let mut coefficients: Vec<Vec3> = (0..kit.rest.len()).map(place).collect();
+    for &Driver { coefficient, ends, along } in &kit.drivers {
+        let [a, b] = ends.map(|end| frames[end.joint].world_from_rest.transform_point3(end.rest));
+        coefficients[coefficient as usize] = a.lerp(b, along);
+    }
+    coefficients
+}
+
+/// A region for every joint that has one, over the cells that lie in it whole.
+fn blended(flesh: &Flesh) -> Result<Vec<Region>, Error> {
+    let cells: Vec<Vec<u32>> =
+        flesh.lattice.cells().iter().map(|cell| cell_regions(cell.corners(), &flesh.shares)).collect();
+    let weight = |joint: u32, f: usize| {
+        flesh.shares[f].iter().find(|share| share.0 == joint).map_or(0.0, |share| share.1)
+    };
+    let mut regions = Vec::new();
+    for joint in region_joints(&flesh.shares) {
+        let own: Vec<&Piece> =
+            flesh.pieces.iter().filter(|piece| cells[piece.cell as usize].contains(&joint)).collect();
+        if !own.is_empty() {
+            regions.push(Region::new(flesh, joint, &own, |f| weight(joint, f))?);
+        }
+    }
+    // finer functions may reach into cells whose region is not theirs: what is there sums to one
+    let mut sums = vec![0.0; flesh.shares.len()];
+    for region in &regions {
+        region.functions.iter().zip(&region.shares).for_each(|(&f, share)| sums[f as usize] += share);
+    }
+    for region in &mut regions {
+        let Region { functions, shares, .. } = region;
+        functions
+            .iter()
+            .zip(shares)
+            .for_each(|(&f, share)| *share /= sums[f as usize].max(f64::MIN_POSITIVE));
+    }
+    Ok(regions)
+}
+
+fn read(input: &mut Reader) -> Option<Kit> {
+    let [step, beta, x, y, z] = input.numbers()?;
+    let joint_from_rest = input.list(|input| {
+        let matrix3 = Mat3::from_cols_array(&input.numbers()?);
+        Some(DAffine3 { matrix3, translation: Vec3::from_array(input.numbers()?) })
+    })?;
+    let level_zero = input.count()?;
+    let rest = input.list(|input| Some(Vec3::from_array(input.numbers()?)))?;
+    let (joints, functions) = (joint_from_rest.len(), rest.len());
+    let drivers = input.list(|input| {
+        let coefficient = input.below(functions)? as u32;
+        let mut end = || Some(End { joint: input.below(joints)?, rest: Vec3::from_array(input.numbers()?) });
+        let ends = [end()?, end()?];
+        let [along] = input.numbers()?;
+        Some(Driver { coefficient, ends, along })
+    })?;
+    let shares = input.list(|input| input.pairs(joints))?;
+    let rows = input.list(|input| input.pairs(functions))?;
+    let surface = Prolongation::new(functions, rows);
+    let regions = input.list(|input| read_region(input, joints, functions))?;
+    let sound =
+        level_zero <= functions && shares.len() == functions && step > 0.0 && step <= 1.0 && beta >= 0.0;
+    sound.then_some(Kit {
+        joint_from_rest,
+        rest,
+        level_zero,
+        drivers,
+        shares,
+        regions,
+        surface,
+        step,
+        beta,
+        gravity: Vec3::new(x, y, z),
+    })
+}
+
+fn read_region(input: &mut Reader, joints: usize, functions: usize) -> Option<Region> {
+    let joint = input.below(joints)? as u32;
+    let functions = input.list(|input| Some(input.below(functions)? as u32))?;
+    let count = functions.len();
+    let mut numbers = || (0..count).map(|_| input.numbers().map(|[n]| n)).collect::<Option<Vec<f64>>>();
+    let (shares, weights) = (numbers()?, numbers()?);
+    let rows = input.list(|input| input.pairs(count))?;
+    if rows.len() != count {
+        return None;
+    }
+    let entries =
+        rows.iter().enumerate().flat_map(|(i, row)| row.iter().map(move |&(j, m)| (i as u32, j, m)));
+    let mass = Mass::full(weights, entries.collect::<Vec<_>>());
+    let mut blocks = Vec::new();
+    for i in 0..count as u32 {
+        let row = input
+            .list(|input| Some((input.below(count)? as u32, Mat3::from_cols_array(&input.numbers()?))))?;
+        blocks.extend(row.into_iter().map(|(j, block)| (i, j, block)));
+    }
+    let stencils: Vec<[u32; 2]> = blocks.iter().map(|&(i, j, _)| [i, j]).collect();
+    let pattern = Pattern::from_stencils(count, stencils.iter().map(<[u32; 2]>::as_slice));
+    let mut stiffness = Matrix::new(Arc::new(pattern));
+    for (i, j, block) in blocks {
+        stiffness.add(i, j, block);
+    }
+    Some(Region { joint, functions, shares, mass, stiffness })
+}
+
+struct Writer {
+    bytes: Vec<u8>,
+}
+
+impl Writer {
+    fn count(&mut self, count: usize) {
+        self.bytes.extend((count as u32).to_le_bytes());
+    }
+
+    fn numbers(&mut self, numbers: impl IntoIterator<Item = f64>) {
+        numbers.into_iter().for_each(|number| self.bytes.extend(number.to_le_bytes()));
+    }
+
+    fn list<T>(&mut self, list: &[T], write: impl Fn(&mut Self, &T)) {
+        self.count(list.len());
+        list.iter().for_each(|item| write(self, item));
+    }
+}
+
+struct Reader<'a> {
+    bytes: &'a [u8],
+}
+
+impl Reader<'_> {
+    fn count(&mut self) -> Option<usize> {
+        let (word, rest) = self.bytes.split_first_chunk::<4>()?;
+        self.bytes = rest;
+        Some(u32::from_le_bytes(*word) as usize)
+    }
+
+    fn below(&mut self, limit: usize) -> Option<usize> {
+        self.count().filter(|&index| index < limit)
+    }
+
+    fn numbers<const N: usize>(&mut self) -> Option<[f64; N]> {
+        let mut numbers = [0.0; N];
+        for number in &mut numbers {
+            let (word, rest) = self.bytes.split_first_chunk::<8>()?;
+            self.bytes = rest;
+            *number = f64::from_le_bytes(*word);
+            if !number.is_finite() {
+                return None;
+            }
+        }
+        Some(numbers)
+    }
+
+    fn list<T>(&mut self, mut item: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>> {
+        let count = self.count()?;
+        // every item takes four bytes at least
+        let mut list = Vec::with_capacity(count.min(self.bytes.len() / 4));
+        for _ in 0..count {
+            list.push(item(self)?);
+        }
+        Some(list)
+    }
+
+    fn pairs(&mut self, limit: usize) -> Option<Vec<(u32, f64)>> {
+        self.list(|input| {
+            let index = input.below(limit)? as u32;
+            let [value] = input.numbers()?;
+            Some((index, value))
+        })
+    }
+}
+
+/// FNV-1a over eight bytes at a time: tells damage, no more.
+fn checksum(bytes: &[u8]) -> u64 {
+    let mut sum = 0xcbf2_9ce4_8422_2325_u64;
+    for chunk in bytes.chunks(8) {
+        let mut word = [0; 8];
+        word[..chunk.len()].copy_from_slice(chunk);
+        sum = (sum ^ u64::from_le_bytes(word)).wrapping_mul(0x0100_0000_01b3).rotate_left(23);
+    }
+    sum ^ bytes.len() as u64
+}

@@ -1,0 +1,193 @@
+//! The same flesh with nonlinear strain, stepped by the engine: what the quick methods are measured against, and what a bake can afford.
+//!
+//! Elements are the tets of the finest level seen through the functions, each with the part of it that is inside of the skin.
+
+use dynamics::{
+    Basis, Body, Effort, Elements, Follow, Guide, Integrator, Reduced, State, Stepper, Substeps,
+    stiffness_damping,
+};
+use geometry::Vec3;
+use glam::Mat4;
+use solid::{Law, Material, Tet};
+
+use crate::Error;
+use crate::flesh::{Driver, Flesh, Piece, region_joints};
+use crate::frames::{Frame, Pose};
+use crate::kit::Kit;
+use crate::region::Region;
+use crate::{Method, kit};
+
+/// Flesh with nonlinear strain.
+pub struct Nonlinear {
+    kit: Kit,
+    body: Body,
+    stepper: Stepper,
+    state: State,
+    poses: [Pose; 2],
+    /// The joint that each coefficient is held against turning by.
+    joints: Vec<usize>,
+    started: bool,
+}
+
+impl Nonlinear {
+    /// Prepares a body. `substeps` backward-Euler steps make a frame; none: as many as accuracy asks for, by TR-BDF2.
+    pub fn new(flesh: &Flesh, law: Law, substeps: Option<usize>) -> Result<Self, Error> {
+        let kit = Kit::new(flesh, Method::GlobalLinear, 1.0)?;
+        let hierarchy = &flesh.hierarchy;
+        let mesh = hierarchy.mesh();
+        let basis: Basis = hierarchy.values().into();
+        let mut sorted: Vec<&Piece> = flesh.pieces.iter().collect();
+        sorted.sort_by_key(|piece| mesh.tets()[piece.tet as usize].iter().copied().min());
+        let (mut elements, mut parts) = (Vec::new(), Vec::new());
+        for piece in sorted {
+            let rest = mesh.corners(piece.tet as usize);
+            let Material { young, poisson, damping, .. } = piece.material;
+            if let Some(tet) = Tet::from_young_poisson(&rest, law, young, poisson) {
+                let beta = stiffness_damping(damping, Material::DAMPING_REFERENCE_HZ);
+                parts.push((elements.len(), piece.part));
+                elements.push((mesh.tets()[piece.tet as usize], tet.with_friction(beta)));
+            }
+        }
+        let energy = Reduced::with_cubature(&basis, Elements::new(elements).damped(1.0), parts);
+        let springs = twist_springs(flesh)?;
+        // one region over everything has the masses of everything
+        let body = Body::builder(kit.regions[0].mass.clone())
+            .energy(energy)
+            .energy(Follow::new(springs))
+            .known(flesh.known.clone())
+            .gravity(flesh.settings.gravity)
+            .build()?;
+        let strongest = |shares: &Vec<(u32, f64)>| {
+            let best = shares.iter().max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)));
+            best.map_or(0, |share| share.0 as usize)
+        };
+        let joints = flesh.shares.iter().map(strongest).collect();
+        let settings = match substeps {
+            Some(count) => dynamics::Settings {
+                integrator: Integrator::BackwardEuler,
+                substeps: Substeps::Fixed(count.max(1)),
+                ..dynamics::Settings::default()
+            },
+            None => dynamics::Settings::default(),
+        };
+        let rest = kit.rest.clone();
+        let pose = Pose::rest(&kit.joint_from_rest);
+        Ok(Self {
+            stepper: Stepper::new(&body, &rest[..kit.level_zero.max(1).min(rest.len())], settings)?,
+            body,
+            state: State::at_rest(rest),
+            poses: [pose.clone(), pose],
+            joints,
+            started: false,
+            kit,
+        })
+    }
+
+    /// Coefficients now.
+    pub fn coefficients(&self) -> &[Vec3] {
+        &self.state.positions
+    }
+
+    /// The state, for checkpoints.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// Advances by `seconds`, at the end of which joints are at `world_from_joints`. The first call puts the flesh there at rest.
+    pub fn step(&mut self, world_from_joints: &[Mat4], seconds: f64) -> Result<Effort, Error> {
+        let [before, now] = &mut self.poses;
+        before.copy_from(now);
+        now.set(&self.kit.joint_from_rest, world_from_joints)?;
+        if !self.started {
+            before.copy_from(now);
+            let mut frames = vec![Frame::REST; self.kit.joint_from_rest.len()];
+            Pose::between(before, now, 1.0, &mut frames);
+            self.state = State::at_rest(kit::skinned(&self.kit, &frames));
+            self.started = true;
+            return Ok(Effort::default());
+        }
+        let guide = Moving {
+            kit: &self.kit,
+            poses: &self.poses,
+            joints: &self.joints,
+            start: self.state.time,
+            duration: seconds,
+        };
+        Ok(self.stepper.advance(&self.body, &mut self.state, &guide, seconds, &mut [])?)
+    }
+
+    /// The pose and the state of a checkpoint.
+    pub fn checkpoint(&self) -> Vec<u8> {
+        let started = f64::from(u8::from(self.started));
+        let poses = self.poses[1].numbers().chain([started]).flat_map(f64::to_le_bytes);
+        self.state.to_bytes().into_iter().chain(poses).collect()
+    }
+
+    /// The reverse of [`Nonlinear::checkpoint`].
+    pub fn restore(&mut self, checkpoint: &[u8]) -> Result<(), Error> {
+        let foreign = Error::Packed { problem: "the checkpoint is not one of this character" };
+        let tail = 8 * (self.poses[1].numbers().count() + 1);
+        let Some(at) = checkpoint.len().checked_sub(tail) else { return Err(foreign) };
+        let (state, pose) = checkpoint.split_at(at);
+        let state = State::from_bytes(state).filter(|state| state.positions.len() == self.joints.len());
+        self.state = state.ok_or(foreign)?;
+        let (words, _) = pose.as_chunks::<8>();
+        let mut numbers = words.iter().map(|word| f64::from_le_bytes(*word));
+        let mut next = || numbers.next().unwrap_or(0.0);
+        self.poses[1].set_numbers(&mut next);
+        self.started = next() != 0.0;
+        Ok(())
+    }
+}
+
+/// Springs that keep flesh near bones from turning about them: the row sums of (26).
+fn twist_springs(flesh: &Flesh) -> Result<Vec<(u32, f64)>, Error> {
+    let mut sums = vec![0.0; flesh.hierarchy.functions().len()];
+    let all: Vec<&Piece> = flesh.pieces.iter().collect();
+    for joint in region_joints(&flesh.shares) {
+        let held = Region::holding(flesh, joint, &all)?;
+        held.into_iter().for_each(|(f, k)| sums[f as usize] += k);
+    }
+    let count = flesh.lattice.points().len();
+    Ok((0..count as u32).map(|f| (f, sums[f as usize])).filter(|(_, k)| *k > 0.0).collect())
+}
+
+/// Bones between two poses.
+struct Moving<'a> {
+    kit: &'a Kit,
+    poses: &'a [Pose; 2],
+    joints: &'a [usize],
+    start: f64,
+    duration: f64,
+}
+
+impl Moving<'_> {
+    fn places(&self, time: f64, positions: &mut [Vec3]) {
+        let s = ((time - self.start) / self.duration).clamp(0.0, 1.0);
+        let mut frames = vec![Frame::REST; self.kit.joint_from_rest.len()];
+        Pose::between(&self.poses[0], &self.poses[1], s, &mut frames);
+        for (f, x) in positions.iter_mut().enumerate() {
+            let rest = self.kit.rest[f];
+            let level_zero = f < self.kit.level_zero;
+            *x =
+                if level_zero { frames[self.joints[f]].world_from_rest.transform_point3(rest) } else { rest };
+        }
+        for &Driver { coefficient, ends, along } in &self.kit.drivers {
+            let [a, b] = ends.map(|end| frames[end.joint].world_from_rest.transform_point3(end.rest));
+            positions[coefficient as usize] = a.lerp(b, along);
+        }
+    }
+}
+
+impl Guide for Moving<'_> {
+    fn sample(&self, time: f64, positions: &mut [Vec3], velocities: &mut [Vec3]) {
+        let dt = 1e-3 * self.duration;
+        let (earlier, later) = ((time - dt).max(self.start), (time + dt).min(self.start + self.duration));
+        self.places(earlier, positions);
+        self.places(later, velocities);
+        for (v, x) in velocities.iter_mut().zip(positions.iter()) {
+            *v = (*v - *x) / (later - earlier).max(f64::MIN_POSITIVE);
+        }
+        self.places(time, positions);
+    }
+}

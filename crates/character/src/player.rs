@@ -1,0 +1,398 @@
+//! A player: flesh stepped in real time, or in a bake, always by the same steps.
+//!
+//! Time is cut into steps of one length, whatever the frames: bones are taken along between the poses that frames give. What is left of
+//! a frame beyond its last step is shown by going on with the velocities. After `new` nothing is allocated.
+
+use geometry::Vec3;
+use glam::Mat4;
+
+use crate::Error;
+use crate::frames::{Frame, Pose};
+use crate::kit::Kit;
+use crate::region::System;
+
+/// Points pinned at most.
+const MOST_PINS: usize = 8;
+/// How much a pin yields, relative to the flesh under it: enough to let pins that contradict each other find a mean.
+const PIN_COMPLIANCE: f64 = 1e-9;
+
+/// A character that moves.
+pub struct Player {
+    kit: Kit,
+    systems: Vec<System>,
+    known: Vec<bool>,
+    /// The pose of the frame before and of this one.
+    poses: [Pose; 2],
+    /// Frames of all joints where the last step ended, and where the next one does.
+    frames: [Vec<Frame>; 2],
+    coefficients: Vec<Vec3>,
+    velocities: Vec<Vec3>,
+    next: Vec<Vec3>,
+    held: Vec<Vec3>,
+    force: Vec<Vec3>,
+    shown: Vec<Vec3>,
+    pins: Vec<(u32, Vec3)>,
+    responses: Vec<Vec<Vec3>>,
+    /// Time since the last step's end, below a step.
+    remainder: f64,
+    most_steps: usize,
+    dropped: f64,
+    steps: u64,
+    started: bool,
+}
+
+impl Player {
+    /// A player of a packed character.
+    pub fn read(bytes: &[u8]) -> Result<Self, Error> {
+        Self::new(Kit::from_bytes(bytes)?)
+    }
+
+    /// A player of a kit, at rest. All memory is allocated here.
+    pub fn new(kit: Kit) -> Result<Self, Error> {
+        let count = kit.rest.len();
+        let mut known = vec![false; count];
+        kit.drivers.iter().for_each(|driver| known[driver.coefficient as usize] = true);
+        let system = |region: &crate::region::Region| {
+            System::new(region.clone(), &known, &kit.rest, kit.level_zero, kit.step, 0.0, kit.beta)
+        };
+        let systems = kit.regions.iter().map(system).collect::<Result<Vec<_>, _>>()?;
+        let pose = Pose::rest(&kit.joint_from_rest);
+        let zeros = vec![Vec3::ZERO; count];
+        Ok(Self {
+            systems,
+            known,
+            poses: [pose.clone(), pose],
+            frames: [
+                vec![Frame::REST; kit.joint_from_rest.len()],
+                vec![Frame::REST; kit.joint_from_rest.len()],
+            ],
+            coefficients: kit.rest.clone(),
+            velocities: zeros.clone(),
+            next: zeros.clone(),
+            held: kit.rest.clone(),
+            force: zeros.clone(),
+            shown: kit.rest.clone(),
+            pins: Vec::with_capacity(MOST_PINS),
+            responses: vec![zeros; 3 * MOST_PINS],
+            remainder: 0.0,
+            most_steps: usize::MAX,
+            dropped: 0.0,
+            steps: 0,
+            started: false,
+            kit,
+        })
+    }
+
+    /// At most so many steps in a call of [`Player::step`]; what is longer is dropped: flesh is carried along with its bones then.
+    pub fn set_most_steps(&mut self, most: usize) {
+        self.most_steps = most.max(1);
+    }
+
+    /// The kit.
+    pub fn kit(&self) -> &Kit {
+        &self.kit
+    }
+
+    /// Seconds that were dropped so far.
+    pub fn dropped(&self) -> f64 {
+        self.dropped
+    }
+
+    /// Steps taken so far.
+    pub fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// Coefficients as they are shown now.
+    pub fn coefficients(&self) -> &[Vec3] {
+        &self.shown
+    }
+
+    /// Advances by `seconds`, at the end of which joints are at `world_from_joints`. The first call puts the flesh there at rest.
+    ///
+    /// On an error nothing has moved.
+    pub fn step(&mut self, world_from_joints: &[Mat4], seconds: f64) -> Result<(), Error> {
+        if !(seconds >= 0.0 && seconds.is_finite()) {
+            let range = "a finite number, 0 or above";
+            return Err(Error::Range { what: "the time to step, in seconds,", value: seconds, range });
+        }
+        if !self.started {
+            return self.teleport(world_from_joints);
+        }
+        let [before, now] = &mut self.poses;
+        std::mem::swap(before, now);
+        if let Err(error) = now.set(&self.kit.joint_from_rest, world_from_joints) {
+            std::mem::swap(before, now);
+            return Err(error);
+        }
+        let h = self.kit.step;
+        // a frame that is a whole number of steps takes that many, whatever round-off says
+        let total = self.remainder + seconds;
+        let wanted = (total / h + 1e-6).floor();
+        let count = wanted.min(self.most_steps as f64);
+        if count < wanted {
+            // bones have come a long way: flesh is taken along, and the last steps are made from there
+            let missed = (wanted - count) * h;
+            self.dropped += missed;
+            self.carry((missed - self.remainder) / seconds);
+        }
+        for k in (wanted - count) as u64..wanted as u64 {
+            let end = (k + 1) as f64 * h - self.remainder;
+            let s = if seconds > 0.0 { (end / seconds).clamp(0.0, 1.0) } else { 1.0 };
+            self.inner_step(s)?;
+        }
+        self.remainder = (total - wanted * h).max(0.0);
+        if self.remainder < 1e-6 * h {
+            self.remainder = 0.0;
+        }
+        self.force.fill(Vec3::ZERO);
+        self.show();
+        Ok(())
+    }
+
+    /// Puts flesh around bones that are at `world_from_joints`, at rest.
+    pub fn teleport(&mut self, world_from_joints: &[Mat4]) -> Result<(), Error> {
+        let [before, now] = &mut self.poses;
+        now.set(&self.kit.joint_from_rest, world_from_joints)?;
+        before.copy_from(now);
+        Pose::between(&self.poses[0], &self.poses[1], 1.0, &mut self.frames[0]);
+        for (f, shares) in self.kit.shares.iter().enumerate() {
+            let rest = self.kit.rest[f];
+            let place = |&(joint, weight): &(u32, f64)| {
+                weight * self.frames[0][joint as usize].world_from_rest.transform_point3(rest)
+            };
+            self.coefficients[f] =
+                if f < self.kit.level_zero { shares.iter().map(place).sum() } else { Vec3::ZERO };
+        }
+        self.velocities.fill(Vec3::ZERO);
+        self.hold(0);
+        for driver in &self.kit.drivers {
+            self.coefficients[driver.coefficient as usize] = self.held[driver.coefficient as usize];
+        }
+        self.remainder = 0.0;
+        self.started = true;
+        self.show();
+        Ok(())
+    }
+
+    /// Pushes a point of the skin with a force in newtons, during the next [`Player::step`].
+    pub fn push(&mut self, point: usize, force: Vec3) -> Result<(), Error> {
+        self.check_point(point)?;
+        if !force.is_finite() {
+            return Err(Error::NotFinite { what: "the force on point", index: point });
+        }
+        for (f, value) in self.kit.surface.row(point) {
+            self.force[f as usize] += value * force;
+        }
+        Ok(())
+    }
+
+    /// Pins a point of the skin to a place from the next step on, or lets it go. Pins that contradict each other, or a bone, are met as
+    /// well as can be.
+    pub fn pin(&mut self, point: usize, place: Option<Vec3>) -> Result<(), Error> {
+        self.check_point(point)?;
+        self.pins.retain(|(pinned, _)| *pinned as usize != point);
+        let Some(place) = place else { return Ok(()) };
+        if !place.is_finite() {
+            return Err(Error::NotFinite { what: "the place of pin", index: point });
+        }
+        if self.pins.len() == MOST_PINS {
+            let value = (MOST_PINS + 1) as f64;
+            return Err(Error::Range { what: "the number of pins", value, range: "at most 8" });
+        }
+        self.pins.push((point as u32, place));
+        Ok(())
+    }
+
+    fn check_point(&self, point: usize) -> Result<(), Error> {
+        let expected = self.kit.surface.fine_count();
+        if point < expected {
+            return Ok(());
+        }
+        Err(Error::CountMismatch { what: "points of the skin", found: point + 1, expected })
+    }
+
+    /// Where the points of the skin are now, into a slice with room for all of them.
+    pub fn surface(&self, points: &mut [[f32; 3]]) {
+        for (point, place) in points.iter_mut().enumerate().take(self.kit.surface.fine_count()) {
+            let at: Vec3 = self.kit.surface.row(point).map(|(f, value)| value * self.shown[f as usize]).sum();
+            *place = at.as_vec3().to_array();
+        }
+    }
+
+    /// The state as bytes: the exact bits. Pins and pushes are the caller's, as the pose is.
+    pub fn checkpoint(&self) -> Vec<u8> {
+        let flags = [f64::from(u8::from(self.started)), self.remainder, self.dropped, self.steps as f64];
+        let vectors = self.coefficients.iter().chain(&self.velocities).flat_map(|v| v.to_array());
+        let poses = self.poses.iter().flat_map(Pose::numbers);
+        let frames = self.frames[0].iter().flat_map(Frame::numbers);
+        let numbers = flags.into_iter().chain(vectors).chain(poses).chain(frames);
+        numbers.flat_map(f64::to_le_bytes).collect()
+    }
+
+    /// The reverse of [`Player::checkpoint`].
+    pub fn restore(&mut self, checkpoint: &[u8]) -> Result<(), Error> {
+        let foreign = Error::Packed { problem: "the checkpoint is not one of this character" };
+        let (words, rest) = checkpoint.as_chunks::<8>();
+        let count = self.coefficients.len();
+        let pose_len = self.poses[0].numbers().count();
+        if !rest.is_empty() || words.len() != 4 + 6 * count + 2 * pose_len + 21 * self.frames[0].len() {
+            return Err(foreign);
+        }
+        let mut numbers = words.iter().map(|word| f64::from_le_bytes(*word));
+        let mut next = || numbers.next().unwrap_or(0.0);
+        self.started = next() != 0.0;
+        (self.remainder, self.dropped) = (next(), next());
+        self.steps = next() as u64;
+        for v in self.coefficients.iter_mut().chain(&mut self.velocities) {
+            *v = Vec3::new(next(), next(), next());
+        }
+        self.poses.iter_mut().for_each(|pose| pose.set_numbers(&mut next));
+        self.frames[0].iter_mut().for_each(|frame| *frame = Frame::from_numbers(&mut next));
+        self.show();
+        Ok(())
+    }
+
+    /// held ← where bones hold coefficients, by the frames of `which`.
+    fn hold(&mut self, which: usize) {
+        let frames = &self.frames[which];
+        for driver in &self.kit.drivers {
+            let [a, b] = driver.ends.map(|end| frames[end.joint].world_from_rest.transform_point3(end.rest));
+            self.held[driver.coefficient as usize] = a.lerp(b, driver.along);
+        }
+    }
+
+    fn inner_step(&mut self, s: f64) -> Result<(), Error> {
+        Pose::between(&self.poses[0], &self.poses[1], s, &mut self.frames[1]);
+        self.hold(1);
+        self.next.fill(Vec3::ZERO);
+        let [start, end] = &self.frames;
+        for system in &mut self.systems {
+            let frames = [&start[system.joint()], &end[system.joint()]];
+            let (before, velocities) = (&self.coefficients, &self.velocities);
+            let (held, force, gravity) = (&self.held, &self.force, self.kit.gravity);
+            system.step(frames, before, velocities, held, force, gravity, &mut self.next)?;
+        }
+        if !self.pins.is_empty() {
+            self.meet_pins()?;
+        }
+        for driver in &self.kit.drivers {
+            self.next[driver.coefficient as usize] = self.held[driver.coefficient as usize];
+        }
+        for ((x, v), next) in self.coefficients.iter_mut().zip(&mut self.velocities).zip(&self.next) {
+            *v = (*next - *x) / self.kit.step;
+            *x = *next;
+        }
+        self.frames.swap(0, 1);
+        self.steps += 1;
+        Ok(())
+    }
+
+    /// Moves what a step has found so that pinned points are in their places: by the forces that do it, λ = (C A⁻¹ Cᵀ + ε)⁻¹ (goal − C x)
+    /// (19 – 21).
+    fn meet_pins(&mut self) -> Result<(), Error> {
+        let count = 3 * self.pins.len();
+        let mut matrix = [[0.0; 3 * MOST_PINS]; 3 * MOST_PINS];
+        let mut right = [0.0; 3 * MOST_PINS];
+        for (k, &(point, goal)) in self.pins.iter().enumerate() {
+            let at: Vec3 = self.kit.surface.row(point as usize).map(|(f, v)| v * self.next[f as usize]).sum();
+            for axis in 0..3 {
+                right[3 * k + axis] = goal[axis] - at[axis];
+                // the held slots are free until the step's end; known rows take no force
+                let response = &mut self.responses[3 * k + axis];
+                response.fill(Vec3::ZERO);
+                self.shown.fill(Vec3::ZERO);
+                for (f, value) in self.kit.surface.row(point as usize) {
+                    self.shown[f as usize][axis] = value;
+                }
+                for system in &mut self.systems {
+                    system.respond(&self.frames[1][system.joint()], &self.shown, response)?;
+                }
+            }
+        }
+        for (row, &(point, _)) in self.pins.iter().enumerate() {
+            for column in 0..count {
+                let response = &self.responses[column];
+                let at: Vec3 =
+                    self.kit.surface.row(point as usize).map(|(f, v)| v * response[f as usize]).sum();
+                (0..3).for_each(|axis| matrix[3 * row + axis][column] = at[axis]);
+            }
+        }
+        let largest = (0..count).map(|k| matrix[k][k]).fold(0.0, f64::max);
+        (0..count).for_each(|k| matrix[k][k] += PIN_COMPLIANCE * largest + f64::MIN_POSITIVE);
+        solve(&mut matrix, &mut right, count);
+        for column in 0..count {
+            for (x, r) in self.next.iter_mut().zip(&self.responses[column]) {
+                *x += right[column] * *r;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes flesh along with its bones to the instant `s` of the frame, without simulating: it keeps its shape and loses its speed.
+    fn carry(&mut self, s: f64) {
+        Pose::between(&self.poses[0], &self.poses[1], s.clamp(0.0, 1.0), &mut self.frames[1]);
+        let [start, end] = &self.frames;
+        for (f, shares) in self.kit.shares.iter().enumerate() {
+            let rest = if f < self.kit.level_zero { Some(self.kit.rest[f]) } else { None };
+            let x = self.coefficients[f];
+            let moved = |&(joint, weight): &(u32, f64)| {
+                let (a, b) = (&start[joint as usize], &end[joint as usize]);
+                let place =
+                    |frame: &Frame| rest.map_or(Vec3::ZERO, |r| frame.world_from_rest.transform_point3(r));
+                weight * (place(b) + b.rotation * (a.rotation.transpose() * (x - place(a))))
+            };
+            let sum: f64 = shares.iter().map(|share| share.1).sum();
+            self.coefficients[f] = shares.iter().map(moved).sum::<Vec3>() / sum.max(f64::MIN_POSITIVE);
+        }
+        self.velocities.fill(Vec3::ZERO);
+        self.hold(1);
+        for driver in &self.kit.drivers {
+            self.coefficients[driver.coefficient as usize] = self.held[driver.coefficient as usize];
+        }
+        self.frames.swap(0, 1);
+    }
+
+    /// shown ← coefficients at this very instant; bones where the pose has them.
+    fn show(&mut self) {
+        for (shown, (x, v)) in self.shown.iter_mut().zip(self.coefficients.iter().zip(&self.velocities)) {
+            *shown = *x + self.remainder * *v;
+        }
+        Pose::between(&self.poses[0], &self.poses[1], 1.0, &mut self.frames[1]);
+        self.hold(1);
+        for driver in &self.kit.drivers {
+            self.shown[driver.coefficient as usize] = self.held[driver.coefficient as usize];
+        }
+    }
+
+    /// Which coefficients bones hold.
+    pub fn known(&self) -> &[bool] {
+        &self.known
+    }
+}
+
+/// Gaussian elimination with pivots, in place, for a handful of unknowns.
+fn solve<const N: usize>(a: &mut [[f64; N]; N], b: &mut [f64; N], count: usize) {
+    for k in 0..count {
+        let pivot = (k..count).max_by(|&i, &j| a[i][k].abs().total_cmp(&a[j][k].abs())).unwrap_or(k);
+        a.swap(k, pivot);
+        b.swap(k, pivot);
+        if a[k][k] == 0.0 {
+            b[k] = 0.0;
+            continue;
+        }
+        for i in k + 1..count {
+            let factor = a[i][k] / a[k][k];
+            for j in k..count {
+                a[i][j] -= factor * a[k][j];
+            }
+            b[i] -= factor * b[k];
+        }
+    }
+    for k in (0..count).rev() {
+        if a[k][k] != 0.0 {
+            let known: f64 = (k + 1..count).map(|j| a[k][j] * b[j]).sum();
+            b[k] = (b[k] - known) / a[k][k];
+        }
+    }
+}
