@@ -32,6 +32,8 @@
 //! name, [`read`] reads shots with it, and [`bake`] writes what they ask for. Without its default features, name what you need: `shell` for
 //! cloth alone, `bake` for all of this without the command.
 
+#[cfg(feature = "character")]
+pub use character;
 #[cfg(feature = "clip")]
 pub use clip;
 #[cfg(feature = "contact")]

@@ -1,7 +1,7 @@
 //! The layers that come with followthrough: physics that a shot file puts on an animation.
 //!
 //! Each kind is a file or a folder: its settings as a shot file writes them, and a simulation that makes frames of them; the physics is in
-//! `shell`, `solid` and `fluid`. What several use is in `shared/`. [`registry`] knows all of them.
+//! `shell`, `solid`, `character` and `fluid`. What several use is in `shared/`. [`registry`] knows all of them.
 //!
 //! ```
 //! use shot::{BakeOptions, Context, Reader};
@@ -22,6 +22,7 @@ mod cloth;
 mod enrich;
 mod inextensible;
 mod shared;
+mod skeleton;
 mod smoke;
 mod smooth;
 mod tracks;
@@ -37,6 +38,7 @@ pub use enrich::Enrich;
 pub use inextensible::{Holding, Inextensible};
 pub use shared::stepping::Method;
 pub use shared::{Collider, Contact, Faces, Form, MaterialDials, Obstacle};
+pub use skeleton::{Part as FleshPart, Skeleton, Solution};
 pub use smoke::{
     Bar, Channel, Disc, Ends, Image, Noise, PathKey, Repeat, Scalar, Silhouette, Smoke, SmokeSource, Stroke,
     Text, Window,
@@ -51,6 +53,7 @@ pub fn registry() -> Registry {
         .with::<Cloth>()
         .with::<Enrich>()
         .with::<Inextensible>()
+        .with::<Skeleton>()
         .with::<Smooth>()
         .with::<Tracks>()
         .with::<Smoke>()

@@ -1,0 +1,204 @@
+//! `skeleton`: flesh around the bones of a skinned character. Nothing is painted: bones, lattice and regions come from the skin.
+
+mod rig;
+mod simulation;
+
+use clip::{Mesh, Selector};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use solid::Material;
+
+use shot::{Diagnostic, Layer, LayerError, Settings, Simulation, Target};
+
+use simulation::Living;
+
+/// Flesh around bones: belly, ears and tail follow through, elbows keep their volume. For skinned characters; all skinned meshes of the
+/// skeleton ride along.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Skeleton {
+    /// What it is made of: `jelly`, `fat`, `muscle`, `rubber`, `wood`.
+    pub material: String,
+    /// Young's modulus, in Pa: how hard it is to pull. Default: the material's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("exclusiveMinimum" = 0.0))]
+    pub young: Option<f64>,
+    /// Damping ratio of a jiggle of 2 Hz; 1 is critical. Default: the material's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("minimum" = 0.0))]
+    pub damping: Option<f64>,
+    /// Parts that are made of something else, by the joints that move them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<Part>,
+    /// About so many cells in the lattice that carries the flesh. More follow the shape closer and take longer.
+    #[schemars(extend("minimum" = 8, "maximum" = 200_000))]
+    pub cells: usize,
+    /// Levels of finer functions on top of the lattice's own; each has about eight times as many as the one before.
+    #[schemars(extend("maximum" = 3))]
+    pub levels: u32,
+    /// How it is solved.
+    pub method: Solution,
+    /// How firmly flesh is kept from turning about its bones; 0 lets it turn freely.
+    #[schemars(extend("minimum" = 0.0))]
+    pub twist: f64,
+    /// How far around a bone that acts, as a part of the way from the bone to the skin.
+    #[schemars(extend("minimum" = 0.0, "maximum" = 4.0))]
+    pub twist_radius: f64,
+    /// In m/s². The animation usually hangs as it was drawn, so there is none.
+    pub gravity: [f64; 3],
+    /// Where points stay on the animation: with weight 1 exactly.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub follow: Option<Selector>,
+    /// Steps per second at least; frames are cut into equal ones.
+    #[schemars(extend("minimum" = 24.0, "maximum" = 2000.0))]
+    pub steps_per_second: f64,
+    /// Seconds that flesh settles in the pose of the first frame before it begins.
+    #[schemars(extend("minimum" = 0.0, "maximum" = 60.0))]
+    pub pre_roll: f64,
+}
+
+/// A part of the character that is made of something else.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "FleshPart")]
+pub struct Part {
+    /// Names of joints; `*` stands for anything.
+    pub joints: Vec<String>,
+    /// What it is made of.
+    pub material: String,
+    /// Young's modulus, in Pa. Default: the material's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("exclusiveMinimum" = 0.0))]
+    pub young: Option<f64>,
+}
+
+/// How flesh is solved for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Solution {
+    /// Every bone's surroundings by a constant matrix in the bone's frame, then blended: quick, also in real time.
+    #[default]
+    Blended,
+    /// Nonlinear strain everywhere, by the engine: slower, and right for any bend.
+    Nonlinear,
+    /// One constant matrix for all, in the frame of the first joint: right for small turns only; here to compare.
+    Linear,
+}
+
+impl Default for Skeleton {
+    fn default() -> Self {
+        Self {
+            material: "fat".into(),
+            young: None,
+            damping: None,
+            parts: Vec::new(),
+            cells: 800,
+            levels: 0,
+            method: Solution::Blended,
+            twist: 1.0,
+            twist_radius: 0.5,
+            gravity: [0.0; 3],
+            follow: None,
+            steps_per_second: 240.0,
+            pre_roll: 1.0,
+        }
+    }
+}
+
+impl Settings for Skeleton {
+    const KIND: &'static str = "skeleton";
+    const SUMMARY: &'static str = "flesh around the bones of a skinned character";
+    const VERSION: u32 = 1;
+}
+
+impl Layer for Skeleton {
+    fn check(&self, input: &Target) -> Vec<Diagnostic> {
+        let mut diagnostics = Vec::new();
+        let known = || Material::PRESETS.iter().map(|preset| preset.name);
+        let named =
+            self.parts.iter().enumerate().map(|(k, part)| (format!("parts[{k}].material"), &part.material));
+        for (path, name) in std::iter::once(("material".to_owned(), &self.material)).chain(named) {
+            if Material::preset(name).is_err() {
+                diagnostics.push(Diagnostic::unknown(path, "material", name, known()));
+            }
+        }
+        let names =
+            || input.clip.skeleton.iter().flat_map(|s| s.joints.iter().map(|joint| joint.name.as_str()));
+        for (k, part) in self.parts.iter().enumerate() {
+            for (i, pattern) in part
+                .joints
+                .iter()
+                .enumerate()
+                .filter(|(_, pattern)| !names().any(|name| matches(pattern, name)))
+            {
+                diagnostics.push(Diagnostic::unknown(
+                    format!("parts[{k}].joints[{i}]"),
+                    "joint",
+                    pattern,
+                    names(),
+                ));
+            }
+        }
+        if input.mesh().skin.is_none() {
+            let message = format!("mesh `{}` has no skin: no joint moves it", input.mesh().name);
+            let help = "name a skinned mesh, or take the layer `enrich`, which needs none";
+            diagnostics.push(Diagnostic::new("", message).with_help(help));
+        }
+        if let Some(Err(error)) =
+            self.follow.as_ref().map(|f| f.weights(&input.clip, input.mesh, &input.folder))
+        {
+            diagnostics.push(Diagnostic::new("follow", error.to_string()));
+        }
+        diagnostics
+    }
+
+    fn suits(&self, mesh: &Mesh) -> bool {
+        mesh.skin.is_some()
+    }
+
+    fn prepare(&self, input: &Target) -> Result<Box<dyn Simulation>, LayerError> {
+        Ok(Box::new(Living::new(self, input)?))
+    }
+}
+
+impl Skeleton {
+    fn base_material(&self) -> Result<Material, solid::Error> {
+        let preset = Material::preset(&self.material)?;
+        let young = self.young.unwrap_or(preset.young);
+        Ok(Material { young, damping: self.damping.unwrap_or(preset.damping), ..preset })
+    }
+}
+
+impl Part {
+    fn base_material(&self) -> Result<Material, solid::Error> {
+        let preset = Material::preset(&self.material)?;
+        Ok(Material { young: self.young.unwrap_or(preset.young), ..preset })
+    }
+}
+
+/// Whether a name fits a pattern in which `*` stands for anything.
+fn matches(pattern: &str, name: &str) -> bool {
+    let Some((head, tail)) = pattern.split_once('*') else { return pattern == name };
+    let Some(rest) = name.strip_prefix(head) else { return false };
+    (0..=rest.len()).filter(|&at| rest.is_char_boundary(at)).any(|at| matches(tail, &rest[at..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stars_stand_for_anything() {
+        for (pattern, name, fits) in [
+            ("ear", "ear", true),
+            ("ear", "ear_1", false),
+            ("ear_*", "ear_1", true),
+            ("*ear*", "left_ear_2", true),
+            ("*", "", true),
+            ("a*b*c", "a--b--c", true),
+            ("a*b*c", "a--c", false),
+        ] {
+            assert_eq!(matches(pattern, name), fits, "{pattern} {name}");
+        }
+    }
+}

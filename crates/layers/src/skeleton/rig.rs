@@ -1,0 +1,94 @@
+//! The skinned meshes of a clip as one skin in one space at rest.
+
+use clip::{Clip, Mesh};
+use glam::{DAffine3, DMat4, Mat4};
+
+use character::{Joint, Skin};
+use geometry::Vec3;
+use shot::{LayerError, Target};
+
+/// One skin of all meshes that the same joints move.
+pub(super) struct Rig {
+    pub(super) joints: Vec<Joint>,
+    pub(super) skin: Skin,
+    /// Which meshes are in it, in order, with the number of their first point.
+    pub(super) meshes: Vec<(usize, usize)>,
+}
+
+impl Rig {
+    pub(super) fn new(input: &Target) -> Result<Self, LayerError> {
+        let clip = &input.clip;
+        let (Some(skeleton), Some(first)) = (&clip.skeleton, &input.mesh().skin) else {
+            return Err(LayerError::new(format!(
+                "mesh `{}` has no skin: no joint moves it",
+                input.mesh().name
+            ))
+            .with_help("take the layer `enrich`, which needs none"));
+        };
+        // where joints are in the space of the target's rest shape
+        let mut rest_from_joint: Vec<Option<DAffine3>> = vec![None; skeleton.joints.len()];
+        for &(joint, bind) in &first.binds {
+            rest_from_joint[joint] = Some(affine(bind).inverse());
+        }
+        let mut meshes = vec![(input.mesh, DAffine3::IDENTITY)];
+        for (index, mesh) in clip.meshes.iter().enumerate().filter(|(index, _)| *index != input.mesh) {
+            let Some(skin) = &mesh.skin else { continue };
+            // on a joint that both know, the two spaces agree
+            let shared =
+                skin.binds.iter().find_map(|&(joint, bind)| Some(rest_from_joint[joint]? * affine(bind)));
+            let Some(place) = shared.or_else(|| root_shared(clip, input.mesh(), mesh)) else { continue };
+            for &(joint, bind) in &skin.binds {
+                rest_from_joint[joint].get_or_insert(place * affine(bind).inverse());
+            }
+            meshes.push((index, place));
+        }
+        meshes.sort_by_key(|mesh| mesh.0);
+
+        let mut skin = Skin { points: Vec::new(), triangles: Vec::new(), influences: Vec::new() };
+        let mut listed = Vec::new();
+        for (index, place) in meshes {
+            let mesh = &clip.meshes[index];
+            let Some(own) = &mesh.skin else { continue };
+            let start = skin.points.len();
+            skin.points.extend(mesh.rest().into_iter().map(|p| place.transform_point3(p)));
+            skin.triangles.extend(mesh.point_triangles().into_iter().map(|t| t.map(|v| v + start as u32)));
+            let joint_of = |&(bind, weight): &(u32, f32)| {
+                own.binds.get(bind as usize).map(|(joint, _)| (*joint as u32, f64::from(weight)))
+            };
+            skin.influences
+                .extend(own.influences.iter().map(|row| row.iter().filter_map(joint_of).collect::<Vec<_>>()));
+            listed.push((index, start));
+        }
+        let joints = skeleton.joints.iter().zip(&rest_from_joint).map(|(joint, place)| Joint {
+            parent: joint.parent,
+            rest_from_joint: place.unwrap_or(DAffine3::IDENTITY),
+        });
+        Ok(Self { joints: joints.collect(), skin, meshes: listed })
+    }
+}
+
+/// Whether two meshes without a common joint hang on the same root: then their spaces at rest are taken to be one.
+fn root_shared(clip: &Clip, a: &Mesh, b: &Mesh) -> Option<DAffine3> {
+    let skeleton = clip.skeleton.as_ref()?;
+    let root = |mesh: &Mesh| {
+        let mut joint = mesh.skin.as_ref()?.binds.first()?.0;
+        while let Some(parent) = skeleton.joints[joint].parent {
+            joint = parent;
+        }
+        Some(joint)
+    };
+    (root(a)? == root(b)?).then_some(DAffine3::IDENTITY)
+}
+
+fn affine(matrix: Mat4) -> DAffine3 {
+    DAffine3::from_mat4(DMat4::from_cols_array(&matrix.to_cols_array().map(f64::from)))
+}
+
+/// The volume that triangles enclose, in m³.
+pub(super) fn volume(points: impl Fn(u32) -> Vec3, triangles: &[[u32; 3]]) -> f64 {
+    let of = |t: &[u32; 3]| {
+        let [a, b, c] = t.map(&points);
+        a.dot(b.cross(c)) / 6.0
+    };
+    triangles.iter().map(of).sum()
+}

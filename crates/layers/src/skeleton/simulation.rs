@@ -1,0 +1,197 @@
+//! Flesh in motion, frame by frame.
+
+use character::{Flesh, Kit, Method, Nonlinear, Player};
+use geometry::{Bounds, Vec3};
+use glam::Mat4;
+use solid::Law;
+
+use shot::{FrameResult, LayerError, Simulation, Target};
+
+use super::rig::{Rig, volume};
+use super::{Skeleton, Solution, matches};
+
+/// Differences between a frame and its own skin below this part of the size are round-off; above, they are morphs or another layer's
+/// work, and are kept.
+const ROUND_OFF: f64 = 1e-5;
+
+pub(super) struct Living {
+    input: Target,
+    rig: Rig,
+    flesh: Flesh,
+    mover: Mover,
+    follow: Option<Vec<f32>>,
+    pre_roll: f64,
+    size: f64,
+    rest_volume: f64,
+    notes: Vec<(String, String)>,
+    warnings: Vec<String>,
+}
+
+enum Mover {
+    Player(Box<Player>),
+    Engine(Box<Nonlinear>),
+}
+
+impl Living {
+    pub(super) fn new(settings: &Skeleton, input: &Target) -> Result<Self, LayerError> {
+        let rig = Rig::new(input)?;
+        let names: Vec<&str> = input
+            .clip
+            .skeleton
+            .iter()
+            .flat_map(|skeleton| &skeleton.joints)
+            .map(|joint| joint.name.as_str())
+            .collect();
+        let mut materials = Vec::new();
+        for part in &settings.parts {
+            let material = part.base_material().map_err(LayerError::new)?;
+            let fits = |name: &str| part.joints.iter().any(|pattern| matches(pattern, name));
+            materials
+                .extend((0..names.len()).filter(|&joint| fits(names[joint])).map(|joint| (joint, material)));
+        }
+        let flesh_settings = character::Settings {
+            cells: settings.cells,
+            levels: settings.levels,
+            material: settings.base_material().map_err(LayerError::new)?,
+            materials,
+            twist: settings.twist,
+            twist_radius: settings.twist_radius,
+            gravity: Vec3::from(settings.gravity),
+        };
+        let flesh = Flesh::new(&rig.joints, rig.skin.clone(), flesh_settings).map_err(LayerError::new)?;
+        let frame = 1.0 / input.clip.frame_rate_hz;
+        let steps = (settings.steps_per_second * frame - 1e-6).ceil().max(1.0);
+        let player = |method: Method| -> Result<Mover, character::Error> {
+            Ok(Mover::Player(Box::new(Player::new(Kit::new(&flesh, method, frame / steps)?)?)))
+        };
+        let mover = match settings.method {
+            Solution::Blended => player(Method::BlendedLinear),
+            Solution::Linear => player(Method::GlobalLinear),
+            Solution::Nonlinear => {
+                Nonlinear::new(&flesh, Law::Stvk, None).map(|engine| Mover::Engine(Box::new(engine)))
+            }
+        };
+        let mover = mover.map_err(LayerError::new)?;
+        let follow =
+            settings.follow.as_ref().map(|follow| follow.weights(&input.clip, input.mesh, &input.folder));
+        let report = flesh.report();
+        let mut warnings = Vec::new();
+        for &bone in &report.soft_bones {
+            let joint = flesh.bones().0[bone].joint;
+            warnings.push(format!(
+                "the bone of joint `{}` could not be made an edge of the lattice and is held softly; raise `cells`",
+                names[joint]
+            ));
+        }
+        let notes = vec![
+            ("lattice".into(), format!("{} cells, {} points", report.cells, report.points)),
+            ("functions".into(), format!("{}, of which bones hold {}", report.functions, report.known)),
+            ("bones".into(), format!("{}, regions {}", report.bones, report.regions)),
+            ("mass".into(), format!("{:.2} kg in {:.4} m³", report.mass, report.volume)),
+            ("meshes".into(), rig.meshes.len().to_string()),
+            (
+                "steps a frame".into(),
+                if settings.method == Solution::Nonlinear { "by accuracy".into() } else { steps.to_string() },
+            ),
+        ];
+        let size = Bounds::of(rig.skin.points.iter().copied()).diagonal();
+        let rest_volume = volume(|v| rig.skin.points[v as usize], &rig.skin.triangles);
+        Ok(Self {
+            input: input.clone(),
+            mover,
+            follow: follow.transpose()?,
+            pre_roll: settings.pre_roll,
+            size,
+            rest_volume,
+            notes,
+            warnings,
+            rig,
+            flesh,
+        })
+    }
+
+    fn advance(&mut self, pose: &[Mat4], seconds: f64) -> Result<(), LayerError> {
+        match &mut self.mover {
+            Mover::Player(player) => player.step(pose, seconds),
+            Mover::Engine(engine) => engine.step(pose, seconds).map(|_| ()),
+        }
+        .map_err(LayerError::new)
+    }
+}
+
+impl Simulation for Living {
+    fn frame(&mut self, index: usize) -> Result<FrameResult, LayerError> {
+        let mut frame = self.input.clip.frame(index)?;
+        let Some(skeleton) = &self.input.clip.skeleton else { return Ok(frame.into()) };
+        let pose = skeleton.world_from_joints(&frame.pose);
+        let seconds = 1.0 / self.input.clip.frame_rate_hz;
+        self.advance(&pose, if index == 0 { 0.0 } else { seconds })?;
+        if index == 0 {
+            for _ in 0..(self.pre_roll / seconds).round() as usize {
+                self.advance(&pose, seconds)?;
+            }
+        }
+        let points = match &self.mover {
+            Mover::Player(player) => self.flesh.surface(player.coefficients()),
+            Mover::Engine(engine) => self.flesh.surface(engine.coefficients()),
+        };
+        if let Some(point) = points.iter().position(|p| !p.is_finite()) {
+            return Err(LayerError::new(format!("point {point} left the world"))
+                .with_help("raise `damping` or `young`"));
+        }
+        let mut skinned_points = Vec::with_capacity(points.len());
+        for &(mesh, start) in &self.rig.meshes {
+            let Some(skin) = &self.input.clip.meshes[mesh].skin else { continue };
+            let skinned = skin.deform(&self.input.clip.meshes[mesh].rest_points, &pose);
+            for (k, (place, by_skin)) in frame.points[mesh].iter_mut().zip(&skinned).enumerate() {
+                let given = Vec3::from(place.map(f64::from));
+                let by_skin = Vec3::from(by_skin.map(f64::from));
+                let extra = given - by_skin;
+                let extra = if extra.length() > ROUND_OFF * self.size { extra } else { Vec3::ZERO };
+                let moved = points[start + k] + extra;
+                let keep = match &self.follow {
+                    Some(follow) if mesh == self.input.mesh => f64::from(follow[k]),
+                    _ => 0.0,
+                };
+                // weight 1: the input itself, to the bit
+                if keep < 1.0 {
+                    *place = (moved + keep * (given - moved)).as_vec3().to_array();
+                }
+                skinned_points.push(by_skin);
+            }
+        }
+        let mut result = FrameResult::from(frame);
+        if self.rest_volume.abs() > 1e-9 * self.size.powi(3) {
+            let share = |points: &[Vec3]| {
+                100.0 * volume(|v| points[v as usize], &self.rig.skin.triangles) / self.rest_volume
+            };
+            result.figures.add("volume/flesh", "%", share(&points));
+            result.figures.add("volume/skin", "%", share(&skinned_points));
+        }
+        let far = points.iter().zip(&skinned_points).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);
+        result.figures.add("from the skin/farthest", "m", far);
+        if index == 0 {
+            result.warnings = self.warnings.clone();
+        }
+        Ok(result)
+    }
+
+    fn checkpoint(&self) -> Vec<u8> {
+        match &self.mover {
+            Mover::Player(player) => player.checkpoint(),
+            Mover::Engine(engine) => engine.checkpoint(),
+        }
+    }
+
+    fn restore(&mut self, checkpoint: &[u8]) -> Result<(), LayerError> {
+        match &mut self.mover {
+            Mover::Player(player) => player.restore(checkpoint),
+            Mover::Engine(engine) => engine.restore(checkpoint),
+        }
+        .map_err(LayerError::new)
+    }
+
+    fn notes(&self) -> Vec<(String, String)> {
+        self.notes.clone()
+    }
+}

@@ -1,0 +1,109 @@
+//! The skeleton layer through the whole pipeline: the four-line shot on every skinned file, what follows is untouched, resumed bakes.
+
+#![allow(clippy::print_stdout)] // what is skipped is said aloud
+
+mod common;
+
+use std::path::{Path, PathBuf};
+
+use common::reader;
+use shot::{Bake, BakeOptions, Context};
+
+fn bake_in(folder: &Path, text: &str, frames: &str) -> Result<Bake, shot::Error> {
+    let frames = Some(frames.parse().unwrap());
+    let options = BakeOptions { out: Some(folder.into()), frames, ..BakeOptions::default() };
+    reader().parse("shot", text, "".as_ref())?.bake(&options, &Context::SILENT)
+}
+
+fn shot(input: &str, layer: &str) -> String {
+    format!(
+        "[input]\n{input}\n[[layer]]\nkind = \"skeleton\"\n{layer}\n[output]\nfiles = []\nreport = false\n"
+    )
+}
+
+fn assets(folder: &str) -> Option<PathBuf> {
+    let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/assets");
+    let root = std::env::var_os("FOLLOWTHROUGH_ASSETS").map_or_else(|| PathBuf::from(beside), PathBuf::from);
+    let path = root.join(folder).canonicalize().ok().filter(|path| path.is_dir());
+    if path.is_none() {
+        println!("skipped: {folder} is not there");
+    }
+    path
+}
+
+#[test]
+fn what_follows_is_the_input_to_the_bit_and_the_rest_lives() {
+    let text = shot("sample = \"quadruped\"", "cells = 300\nfollow = { group = \"feet\" }\npre_roll = 0.2");
+    let folder = tempfile::tempdir().unwrap();
+    let bake = bake_in(folder.path(), &text, "0-6").unwrap();
+    let input = reader().parse("shot", &text, "".as_ref()).unwrap().open_input().unwrap();
+    let mesh = &input.meshes[0];
+    let feet = &mesh.group("feet").unwrap().weights;
+    let (a, b) = (input.frame(6).unwrap(), bake.clip.frame(6).unwrap());
+    let mut moved = 0.0_f32;
+    for (k, weight) in feet.iter().enumerate() {
+        if *weight == 1.0 {
+            assert_eq!(a.points[0][k], b.points[0][k]);
+        }
+        moved = moved.max(glam::Vec3::from(a.points[0][k]).distance(glam::Vec3::from(b.points[0][k])));
+    }
+    println!("farthest from its skin: {moved} m; {:?}", bake.layers[0].notes);
+    assert!(moved > 1e-3 && moved < 0.3, "{moved}");
+    // the skeleton is the animation's own
+    assert_eq!(a.pose, b.pose);
+
+    // stopped and resumed
+    let other = tempfile::tempdir().unwrap();
+    bake_in(other.path(), &text, "0-3").unwrap();
+    let resumed = bake_in(other.path(), &text, "0-6").unwrap();
+    assert_eq!(resumed.clip.frame(6).unwrap(), b);
+}
+
+#[test]
+fn every_skinned_file_with_a_volume_bakes() {
+    let Some(folder) = assets("gltf") else { return };
+    let mut baked = 0;
+    let names = [
+        "CesiumMan.glb",
+        "RiggedFigure.glb",
+        "RiggedSimple.glb",
+        "Knight.glb",
+        "RobotExpressive.glb",
+        "SimpleSkin.gltf",
+    ];
+    for name in names.into_iter().filter(|name| folder.join(name).is_file()) {
+        let text = shot(&format!("file = '{}'", folder.join(name).display()), "cells = 250\npre_roll = 0.2");
+        let out = tempfile::tempdir().unwrap();
+        let bake = bake_in(out.path(), &text, "0-4").unwrap_or_else(|error| panic!("{name}: {error:?}"));
+        let (first, last) = (bake.clip.frame(0).unwrap(), bake.clip.frame(4).unwrap());
+        let input =
+            reader().parse("shot", &text, "".as_ref()).unwrap().open_input().unwrap().frame(4).unwrap();
+        let points = || last.points.iter().flatten().zip(input.points.iter().flatten());
+        assert!(points().all(|(p, _)| p.iter().all(|x| x.is_finite())));
+        let bounds = geometry::Bounds::of(
+            first.points.iter().flatten().map(|p| geometry::Vec3::from(p.map(f64::from))),
+        );
+        let far =
+            points().map(|(p, q)| glam::Vec3::from(*p).distance(glam::Vec3::from(*q))).fold(0.0, f32::max);
+        println!(
+            "{name}: farthest {:.3} of size; {:?} {:?}",
+            f64::from(far) / bounds.diagonal(),
+            bake.layers[0].notes,
+            bake.layers[0].warnings
+        );
+        assert!(f64::from(far) < 0.4 * bounds.diagonal(), "{name}: {far}");
+        baked += 1;
+    }
+    assert!(baked > 0);
+}
+
+#[test]
+fn mistakes_are_named() {
+    let mistakes = |layer: &str| {
+        let shot = reader().parse("shot", &shot("sample = \"quadruped\"", layer), "".as_ref()).unwrap();
+        shot.check().iter().map(|mistake| mistake.message().to_owned()).collect::<Vec<_>>().join("\n")
+    };
+    assert!(mistakes("material = \"flesh\"").contains("flesh"));
+    assert!(mistakes("parts = [{ joints = [\"hoof_*\"], material = \"wood\" }]").contains("hoof_*"));
+    assert!(mistakes("parts = [{ joints = [\"ear*\", \"tail_*\"], material = \"rubber\" }]").is_empty());
+}
