@@ -145,7 +145,7 @@ impl Layer for Skeleton {
             diagnostics.push(Diagnostic::new("", message).with_help(help));
         }
         if let Some(Err(error)) =
-            self.follow.as_ref().map(|f| f.weights(&input.clip, input.mesh, &input.folder))
+            self.follow.as_ref().map(|f| f.weights(&input.clip, input.mesh, &input.files))
         {
             diagnostics.push(Diagnostic::new("follow", error.to_string()));
         }

@@ -73,7 +73,7 @@ impl Living {
         };
         let mover = mover.map_err(LayerError::new)?;
         let follow =
-            settings.follow.as_ref().map(|follow| follow.weights(&input.clip, input.mesh, &input.folder));
+            settings.follow.as_ref().map(|follow| follow.weights(&input.clip, input.mesh, &input.files));
         let report = flesh.report();
         let mut warnings = Vec::new();
         for &bone in &report.soft_bones {
