@@ -1,10 +1,10 @@
 //! A factorisation of the whole saddle-point matrix, made ready for one pattern and refilled as matrices come.
 
-mod dense;
+pub(crate) mod dense;
 mod elimination;
 mod numeric;
 mod scalar;
-mod symbolic;
+pub(crate) mod symbolic;
 mod triangular;
 
 use geometry::{Mat3, Vec3};

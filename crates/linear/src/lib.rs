@@ -33,5 +33,5 @@ mod solver;
 
 pub use constraints::ConstraintRows;
 pub use error::Error;
-pub use matrix::{BandMatrix, Matrix, Pattern};
+pub use matrix::{BandMatrix, BlockBandMatrix, Matrix, Pattern, add_gram};
 pub use solver::{Info, Method, Settings, Solution, Solver};

@@ -1,6 +1,7 @@
 //! A symmetric matrix of 3×3 blocks over a shared pattern.
 
 mod band;
+mod block_band;
 mod pattern;
 
 use std::sync::Arc;
@@ -9,6 +10,7 @@ use geometry::{Mat3, Vec3};
 use rayon::prelude::*;
 
 pub use band::BandMatrix;
+pub use block_band::{BlockBandMatrix, add_gram};
 pub use pattern::Pattern;
 
 /// Rows that one task multiplies. Fixed, though no result depends on it: every row is summed by itself.
