@@ -65,3 +65,5 @@ pub type Vec2 = glam::DVec2;
 pub type Mat3 = glam::DMat3;
 /// A 2×2 matrix.
 pub type Mat2 = glam::DMat2;
+/// A unit quaternion: a rotation.
+pub type Quat = glam::DQuat;
