@@ -9,6 +9,7 @@ mod enrich;
 mod formats;
 mod inextensible;
 mod linear;
+mod motion;
 mod peers;
 mod pipeline;
 mod s1_cloth;
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
         "formats" => formats::run(options),
         "inextensible" => inextensible::run(options),
         "linear" => linear::run(options),
+        "motion" => motion::run(options),
         "pipeline" => pipeline::run(options),
         "s1-cloth" => s1_cloth::run(options),
         "s2-solid" => s2_solid::run(options),
@@ -39,7 +41,7 @@ fn main() -> ExitCode {
         "tracks" => tracks::run(options),
         _ => {
             eprintln!(
-                "usage: cargo run --release -p benches -- NAME [--peers], NAME one of: contact, enrich, formats, inextensible, linear, pipeline, s1-cloth, s2-solid, smoke, tracks"
+                "usage: cargo run --release -p benches -- NAME [--peers], NAME one of: contact, enrich, formats, inextensible, linear, motion, pipeline, s1-cloth, s2-solid, smoke, tracks"
             );
             ExitCode::from(2)
         }
