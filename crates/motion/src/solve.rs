@@ -1,0 +1,323 @@
+//! The method: sequential quadratic programming with Gauss–Newton curvature, the barrier lowered on the way.
+//!
+//! Each iteration linearises every frame on its own (in parallel, summed in order of time), factorises one block-banded matrix
+//! of control points, forces and multipliers ([`linear::BlockBandMatrix`]), and steps as far as cones and a merit function
+//! allow. Time is linear in the motion's length.
+
+use geometry::Vec3;
+use linear::BlockBandMatrix;
+use rayon::prelude::*;
+
+use crate::body::Body;
+use crate::error::Error;
+use crate::spacetime::{Iterate, Local, Plan, Scratch, Spacetime, Value};
+use crate::spline::{Moment, Spline};
+
+/// Frames linearised before their shares are summed: bounds memory, and has no influence on the result.
+const CHUNK: usize = 64;
+/// What a multiplier's pivot keeps of itself, in units of the constraint's own.
+const SOFTNESS: f64 = 1e-9;
+
+/// When to be content.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limits {
+    /// Iterations at most.
+    pub iterations: usize,
+    /// Root residual, in body weights (and body weights × m).
+    pub residual: f64,
+    /// Largest change of a control point, in m and rad.
+    pub change: f64,
+    /// The first and the last μ.
+    pub barrier: (f64, f64),
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { iterations: 60, residual: 1e-7, change: 2e-4, barrier: (1.0, 1e-2) }
+    }
+}
+
+/// A motion that was solved for.
+#[derive(Clone, Debug)]
+pub struct Solution {
+    /// The motion.
+    pub spline: Spline,
+    /// Forces at resting points, by frame: sole point and newtons.
+    pub forces: Vec<Vec<(usize, Vec3)>>,
+    /// Iterations spent.
+    pub iterations: usize,
+    /// Whether it settled within its limits.
+    pub converged: bool,
+    /// The largest root residual of any frame, in body weights.
+    pub residual: f64,
+}
+
+impl Solution {
+    /// Coordinates at every frame.
+    pub fn coordinates(&self, body: &Body) -> Vec<Vec<f64>> {
+        let mut moment = Moment::new(body);
+        let frame = |i: usize| {
+            self.spline.frame(body, i, &mut moment);
+            moment.q.clone()
+        };
+        (0..self.spline.frame_count()).map(frame).collect()
+    }
+}
+
+/// Solves a problem from its take.
+pub fn solve(problem: &Spacetime, frame_rate_hz: f64, limits: &Limits) -> Result<Solution, Error> {
+    let spline = Spline::through(problem.body, problem.target, 1.0 / frame_rate_hz)?;
+    solve_from(problem, spline, limits)
+}
+
+/// Solves a problem from a motion that is thought to be near.
+pub fn solve_from(problem: &Spacetime, spline: Spline, limits: &Limits) -> Result<Solution, Error> {
+    let frames = problem.target.len();
+    for (what, found) in
+        [("attention", problem.attention.len()), ("frames of the motion", spline.frame_count())]
+    {
+        if found != frames {
+            return Err(Error::Sizes { what, expected: frames, found });
+        }
+    }
+    let expected = "it must be positive";
+    if !(problem.friction > 0.0 && problem.friction.is_finite()) {
+        return Err(Error::Value { what: "friction", value: problem.friction, expected });
+    }
+    if problem.body.unactuated_count() != 6 {
+        let joint = problem.body.joints()[0].name.clone();
+        return Err(Error::Root { joint });
+    }
+    let plan = Plan::new(problem, spline.step);
+    let share = |count: usize| problem.ground.normal * (1.0 / count.max(1) as f64);
+    let forces = plan.active.iter().map(|active| vec![share(active.len()); active.len()]).collect();
+    Method::new(plan, Iterate { spline, forces }).run(limits)
+}
+
+struct Method<'a> {
+    plan: Plan<'a>,
+    iterate: Iterate,
+    band: BlockBandMatrix,
+    /// Multipliers' largest entry so far: the merit function's weight of the constraint.
+    weight: f64,
+    /// Levenberg's damping.
+    damping: f64,
+}
+
+impl<'a> Method<'a> {
+    fn new(plan: Plan<'a>, iterate: Iterate) -> Self {
+        let (n, frames) = (plan.problem.body.dof_count(), plan.frames());
+        let forces = |block: usize| match block {
+            0 => 0,
+            _ => plan.active.get(block - 1).map_or(0, |active| 3 * active.len()),
+        };
+        let sizes: Vec<(usize, usize)> =
+            (0..frames + 2).map(|block| (n + forces(block), if block >= 2 { 6 } else { 0 })).collect();
+        Self { band: BlockBandMatrix::new(&sizes, 2), plan, iterate, weight: 0.0, damping: 1e-6 }
+    }
+
+    fn run(mut self, limits: &Limits) -> Result<Solution, Error> {
+        let (mut barrier, last) = limits.barrier;
+        let (mut residual, mut converged, mut iterations) = (f64::INFINITY, false, 0);
+        let mut here = self.values(&self.iterate, barrier);
+        while iterations < limits.iterations {
+            iterations += 1;
+            let (step, multipliers) = self.direction(barrier)?;
+            self.weight = self.weight.max(1.5 * multipliers);
+            let taken = self.step(&step, &here, barrier);
+            let Some((iterate, values, share)) = taken else {
+                if self.damping > 1e3 {
+                    break;
+                }
+                self.damping = (self.damping * 30.0).max(1e-4);
+                continue;
+            };
+            self.damping = (self.damping * if share > 0.5 { 0.1 } else { 3.0 }).clamp(1e-6, 1e3);
+            self.iterate = iterate;
+            here = values;
+            residual = violation(&here);
+            let change = share * self.largest_change(&step);
+            let settled = change < limits.change && residual < limits.residual;
+            if settled && barrier <= last {
+                converged = true;
+                break;
+            }
+            if barrier > last && (change < 0.02 || settled) {
+                barrier = (0.2 * barrier).max(last);
+                here = self.values(&self.iterate, barrier);
+            }
+        }
+        let plan = &self.plan;
+        let newtons = |(active, forces): (&Vec<crate::spacetime::Active>, &Vec<Vec3>)| {
+            active
+                .iter()
+                .zip(forces)
+                .map(|(active, &force)| (active.sole, force * plan.body_weight))
+                .collect()
+        };
+        let forces = plan.active.iter().zip(&self.iterate.forces).map(newtons).collect();
+        Ok(Solution { spline: self.iterate.spline, forces, iterations, converged, residual })
+    }
+
+    /// Where a block's forces begin.
+    fn force_index(&self, frame: usize) -> usize {
+        self.band.first(frame + 1) + self.plan.problem.body.dof_count()
+    }
+
+    /// Where a frame's multipliers begin.
+    fn row_index(&self, frame: usize) -> usize {
+        let forces = self.plan.active.get(frame + 1).map_or(0, Vec::len);
+        self.band.first(frame + 2) + self.plan.problem.body.dof_count() + 3 * forces
+    }
+
+    fn values(&self, iterate: &Iterate, barrier: f64) -> Vec<Value> {
+        let body = self.plan.problem.body;
+        let frames = (0..self.plan.frames()).into_par_iter().with_min_len(8);
+        frames
+            .map_init(|| Scratch::new(body), |s, frame| self.plan.value(iterate, frame, barrier, s))
+            .collect()
+    }
+
+    /// Newton's step of all unknowns, and the largest multiplier.
+    fn direction(&mut self, barrier: f64) -> Result<(Vec<f64>, f64), Error> {
+        let (body, frames) = (self.plan.problem.body, self.plan.frames());
+        let n = body.dof_count();
+        self.band.set_zero();
+        let mut right = vec![0.0; self.band.count()];
+        for start in (0..frames).step_by(CHUNK) {
+            let chunk = start..(start + CHUNK).min(frames);
+            let (plan, iterate) = (&self.plan, &self.iterate);
+            let locals: Vec<Local> = chunk
+                .clone()
+                .into_par_iter()
+                .with_min_len(4)
+                .map_init(|| Scratch::new(body), |s, frame| plan.local(iterate, frame, barrier, s))
+                .collect();
+            for (frame, local) in chunk.zip(locals) {
+                let indices: Vec<usize> = (self.band.first(frame)..self.band.first(frame) + n)
+                    .chain(
+                        self.band.first(frame + 1)
+                            ..self.band.first(frame + 1) + n + 3 * self.plan.active[frame].len(),
+                    )
+                    .chain(self.band.first(frame + 2)..self.band.first(frame + 2) + n)
+                    .chain(self.row_index(frame)..self.row_index(frame) + 6)
+                    .collect();
+                self.band.add_matrix(&indices, &local.matrix);
+                indices.iter().zip(&local.gradient).for_each(|(&index, g)| right[index] -= g);
+                self.rate_terms(frame, &mut right);
+            }
+        }
+        for block in 0..frames + 2 {
+            for k in 0..n {
+                let index = self.band.first(block) + k;
+                self.band.add(index, index, self.damping * self.plan.step.recip());
+            }
+        }
+        for frame in 0..frames {
+            let rows = self.row_index(frame);
+            (rows..rows + 6).for_each(|row| self.band.add(row, row, -SOFTNESS));
+        }
+        self.band.factorize()?;
+        self.band.solve_refined(&mut right);
+        let multipliers = (0..frames).flat_map(|frame| {
+            let rows = self.row_index(frame);
+            right[rows..rows + 6].iter().copied()
+        });
+        let largest = multipliers.fold(0.0, |most: f64, x| most.max(x.abs()));
+        Ok((right, largest))
+    }
+
+    /// Forces change slowly: the only terms that couple the forces of two frames.
+    fn rate_terms(&mut self, frame: usize, right: &mut [f64]) {
+        let unit = (self.plan.problem.weights.force_rate * self.plan.step).powi(-2) * self.plan.step;
+        let here = self.force_index(frame);
+        for index in 0..self.plan.active[frame].len() {
+            let active = self.plan.active[frame][index];
+            let force = self.iterate.forces[frame][index];
+            let before = active.before.map(|before| {
+                (self.force_index(frame - 1) + 3 * before, self.iterate.forces[frame - 1][before])
+            });
+            for k in 0..3 {
+                let own = here + 3 * index + k;
+                if let Some((other, value)) = before {
+                    let difference = force[k] - value[k];
+                    self.band.add(own, own, unit);
+                    self.band.add(other + k, other + k, unit);
+                    self.band.add(own, other + k, -unit);
+                    right[own] -= unit * difference;
+                    right[other + k] += unit * difference;
+                } else if frame > 0 {
+                    self.band.add(own, own, unit);
+                    right[own] -= unit * force[k];
+                }
+                if !active.goes_on {
+                    self.band.add(own, own, unit);
+                    right[own] -= unit * force[k];
+                }
+            }
+        }
+    }
+
+    fn moved(&self, step: &[f64], share: f64) -> Iterate {
+        let body = self.plan.problem.body;
+        let n = body.dof_count();
+        let mut next = self.iterate.clone();
+        for (block, control) in next.spline.controls.iter_mut().enumerate() {
+            let first = self.band.first(block);
+            let change: Vec<f64> = step[first..first + n].iter().map(|x| share * x).collect();
+            body.integrate(&self.iterate.spline.controls[block], &change, control);
+        }
+        for (frame, forces) in next.forces.iter_mut().enumerate() {
+            let first = self.force_index(frame);
+            for (index, force) in forces.iter_mut().enumerate() {
+                *force += Vec3::from_slice(&step[first + 3 * index..]) * share;
+            }
+        }
+        next
+    }
+
+    /// The longest step, 1, ½, ¼, … of what cones allow, that lowers the merit function or nearly removes the violation.
+    fn step(&self, step: &[f64], here: &[Value], barrier: f64) -> Option<(Iterate, Vec<Value>, f64)> {
+        let cone = self.plan.cone();
+        let mut share: f64 = 1.0;
+        for (frame, forces) in self.iterate.forces.iter().enumerate() {
+            let first = self.force_index(frame);
+            for (index, &force) in forces.iter().enumerate() {
+                share = share.min(cone.step(force, Vec3::from_slice(&step[first + 3 * index..])));
+            }
+        }
+        let merit = |values: &[Value]| {
+            let objective: f64 = values.iter().map(|value| value.objective).sum();
+            0.5 * objective
+                + self.weight * values.iter().flat_map(|value| value.violation).map(f64::abs).sum::<f64>()
+        };
+        let objective = |values: &[Value]| values.iter().map(|value| value.objective).sum::<f64>();
+        let (before, objective_before, violation_before) = (merit(here), objective(here), violation(here));
+        for _ in 0..10 {
+            let iterate = self.moved(step, share);
+            let values = self.values(&iterate, barrier);
+            let less = merit(&values) < before * (1.0 - 1e-12);
+            let nearer = violation(&values) < (0.3 * violation_before).max(1e-9)
+                && objective(&values) < objective_before + 0.1 * objective_before.abs() + 1e-6;
+            if less || nearer {
+                return Some((iterate, values, share));
+            }
+            share *= 0.5;
+        }
+        None
+    }
+
+    fn largest_change(&self, step: &[f64]) -> f64 {
+        let n = self.plan.problem.body.dof_count();
+        let controls = (0..self.plan.frames() + 2).flat_map(|block| {
+            let first = self.band.first(block);
+            step[first..first + n].iter()
+        });
+        controls.fold(0.0, |most: f64, x| most.max(x.abs()))
+    }
+}
+
+/// The largest entry of the root's rows.
+fn violation(values: &[Value]) -> f64 {
+    values.iter().flat_map(|value| value.violation).fold(0.0, |most, x| most.max(x.abs()))
+}
