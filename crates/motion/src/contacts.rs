@@ -52,7 +52,7 @@ pub struct Detection {
 
 impl Default for Detection {
     fn default() -> Self {
-        Self { height: 0.035, speed: 0.5, smoothing: 0.025, shortest: 0.06 }
+        Self { height: 0.03, speed: 0.22, smoothing: 0.02, shortest: 0.06 }
     }
 }
 
@@ -149,8 +149,10 @@ pub fn soles(
         let side = forward.cross(ground.normal) * HALF_WIDTH.min(0.25 * length);
         // without a joint there, the ball is two thirds of the way to the tip
         let ball = foot.ball.map_or(at[0] + ahead * 0.65, |_| at[1]);
-        add("ball inner", foot.ankle, ball + side);
-        add("ball outer", foot.ankle, ball - side);
+        // they belong to the toes, which stay flat while the heel rises
+        let carrier = foot.ball.unwrap_or(foot.ankle);
+        add("ball inner", carrier, ball + side);
+        add("ball outer", carrier, ball - side);
         if let Some((joint, _)) = foot.tip {
             add("toe", joint, at[at.len() - 1]);
         }

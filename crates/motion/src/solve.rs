@@ -18,6 +18,12 @@ const CHUNK: usize = 64;
 /// What a multiplier's pivot keeps of itself, in units of the constraint's own.
 const SOFTNESS: f64 = 1e-9;
 
+/// Deviation of the window, in seconds, that the take is smoothed with before the first iteration.
+const START_SMOOTHING: f64 = 0.02;
+
+/// Share of the objective that an iteration must still win.
+const STALL: f64 = 1e-3;
+
 /// When to be content.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
@@ -66,7 +72,10 @@ impl Solution {
 
 /// Solves a problem from its take.
 pub fn solve(problem: &Spacetime, frame_rate_hz: f64, limits: &Limits) -> Result<Solution, Error> {
-    let spline = Spline::through(problem.body, problem.target, 1.0 / frame_rate_hz)?;
+    let mut spline = Spline::through(problem.body, problem.target, 1.0 / frame_rate_hz)?;
+    // noise is all acceleration: begin without what is faster than some 25 ms
+    let passes = (2.0 * (START_SMOOTHING * frame_rate_hz).powi(2)).ceil() as usize;
+    spline.smooth(problem.body, passes);
     solve_from(problem, spline, limits)
 }
 
@@ -98,7 +107,7 @@ struct Method<'a> {
     plan: Plan<'a>,
     iterate: Iterate,
     band: BlockBandMatrix,
-    /// Multipliers' largest entry so far: the merit function's weight of the constraint.
+    /// The merit function's weight of the constraint: above the largest multiplier, and not much below what it was.
     weight: f64,
     /// Levenberg's damping.
     damping: f64,
@@ -118,30 +127,36 @@ impl<'a> Method<'a> {
 
     fn run(mut self, limits: &Limits) -> Result<Solution, Error> {
         let (mut barrier, last) = limits.barrier;
-        let (mut residual, mut converged, mut iterations) = (f64::INFINITY, false, 0);
+        let (mut residual, mut converged, mut iterations, mut polishing) = (f64::INFINITY, false, 0, false);
         let mut here = self.values(&self.iterate, barrier);
         while iterations < limits.iterations {
             iterations += 1;
             let (step, multipliers) = self.direction(barrier)?;
-            self.weight = self.weight.max(1.5 * multipliers);
-            let taken = self.step(&step, &here, barrier);
-            let Some((iterate, values, share)) = taken else {
+            self.weight = (1.5 * multipliers).max(0.5 * self.weight);
+            let Some((iterate, values, share)) = self.step(&step, &here, barrier) else {
                 if self.damping > 1e3 {
                     break;
                 }
                 self.damping = (self.damping * 30.0).max(1e-4);
                 continue;
             };
-            self.damping = (self.damping * if share > 0.5 { 0.1 } else { 3.0 }).clamp(1e-6, 1e3);
+            let (before, after) = (objective(&here), objective(&values));
             self.iterate = iterate;
             here = values;
             residual = violation(&here);
             let change = share * self.largest_change(&step);
-            let settled = change < limits.change && residual < limits.residual;
+            let settled = residual < limits.residual && (polishing || change < limits.change);
             if settled && barrier <= last {
                 converged = true;
                 break;
             }
+            // the objective has its minimum to four digits, and what is left is Gauss–Newton's slow end: from here on only the
+            // equalities matter, and a strongly damped step is the shortest one that meets them
+            polishing |= barrier <= last && share > 0.5 && (before - after).abs() < STALL * after.abs();
+            self.damping = match polishing {
+                true => (self.damping * 100.0).clamp(1.0, 100.0),
+                false => (self.damping * if share > 0.5 { 0.1 } else { 3.0 }).clamp(1e-6, 1e3),
+            };
             if barrier > last && (change < 0.02 || settled) {
                 barrier = (0.2 * barrier).max(last);
                 here = self.values(&self.iterate, barrier);
@@ -291,7 +306,6 @@ impl<'a> Method<'a> {
             0.5 * objective
                 + self.weight * values.iter().flat_map(|value| value.violation).map(f64::abs).sum::<f64>()
         };
-        let objective = |values: &[Value]| values.iter().map(|value| value.objective).sum::<f64>();
         let (before, objective_before, violation_before) = (merit(here), objective(here), violation(here));
         for _ in 0..10 {
             let iterate = self.moved(step, share);
@@ -315,6 +329,10 @@ impl<'a> Method<'a> {
         });
         controls.fold(0.0, |most: f64, x| most.max(x.abs()))
     }
+}
+
+fn objective(values: &[Value]) -> f64 {
+    values.iter().map(|value| value.objective).sum()
 }
 
 /// The largest entry of the root's rows.

@@ -103,6 +103,22 @@ impl Spline {
         }
     }
 
+    /// Averages control points with their neighbours, (1 2 1)/4, so many times; the ends stay. The window's deviation is √(passes/2)
+    /// knots.
+    pub fn smooth(&mut self, body: &Body, passes: usize) {
+        let n = body.dof_count();
+        let [mut before, mut after] = [vec![0.0; n], vec![0.0; n]];
+        for _ in 0..passes {
+            let old = self.controls.clone();
+            for i in 1..old.len() - 1 {
+                body.difference(&old[i], &old[i - 1], &mut before);
+                body.difference(&old[i], &old[i + 1], &mut after);
+                let step: Vec<f64> = before.iter().zip(&after).map(|(a, b)| 0.25 * (a + b)).collect();
+                body.integrate(&old[i], &step, &mut self.controls[i]);
+            }
+        }
+    }
+
     /// Frames that it passes through.
     pub fn frame_count(&self) -> usize {
         self.controls.len() - 2
