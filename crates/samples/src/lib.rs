@@ -33,6 +33,7 @@ pub mod shapes;
 mod sheet;
 pub mod surface;
 mod twisting_box;
+mod walker;
 
 #[cfg(test)]
 mod check;
@@ -50,3 +51,4 @@ pub use quadruped::{Quadruped, quadruped, quadruped_ball};
 pub use sample::{Sample, all, by_name};
 pub use sheet::{Sheet, sheet};
 pub use twisting_box::{TwistingBox, box_fine, box_guide};
+pub use walker::{Walker, walker};

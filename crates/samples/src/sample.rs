@@ -57,6 +57,11 @@ pub fn all() -> &'static [Sample] {
             make: crate::quadruped_ball,
         },
         Sample {
+            name: "walker",
+            summary: "a person who strolls, roughly drawn: feet slide, joints tremble",
+            make: crate::walker,
+        },
+        Sample {
             name: "head",
             summary: "a head of which only the face was tracked, with teeth",
             make: crate::head,
