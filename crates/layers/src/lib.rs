@@ -1,7 +1,7 @@
 //! The layers that come with followthrough: physics that a shot file puts on an animation.
 //!
 //! Each kind is a file or a folder: its settings as a shot file writes them, and a simulation that makes frames of them; the physics is in
-//! `shell`, `solid`, `character` and `fluid`. What several use is in `shared/`. [`registry`] knows all of them.
+//! `shell`, `solid`, `character`, `motion` and `fluid`. What several use is in `shared/`. [`registry`] knows all of them.
 //!
 //! ```
 //! use shot::{BakeOptions, Context, Reader};
@@ -21,6 +21,7 @@ mod blend;
 mod cloth;
 mod enrich;
 mod inextensible;
+mod motion;
 mod shared;
 mod skeleton;
 mod smoke;
@@ -32,6 +33,7 @@ use shot::{GroupMember, LayerError, Registry, Simulation};
 
 use shared::driver::{Driver, Member};
 
+pub use self::motion::{Motion, Physique, Pushing, Worn};
 pub use blend::Blend;
 pub use cloth::Cloth;
 pub use enrich::Enrich;
@@ -53,6 +55,7 @@ pub fn registry() -> Registry {
         .with::<Cloth>()
         .with::<Enrich>()
         .with::<Inextensible>()
+        .with::<Motion>()
         .with::<Skeleton>()
         .with::<Smooth>()
         .with::<Tracks>()

@@ -86,6 +86,8 @@ pub struct Report {
     pub follow_max: f64,
     /// Mean of the same.
     pub follow_mean: f64,
+    /// The largest at every frame, m.
+    pub follow: Vec<f64>,
     /// The frame of the largest distance.
     pub worst_frame: usize,
 }
@@ -171,11 +173,13 @@ pub fn report(problem: &Spacetime, solution: &Solution, coordinates: &[Vec<f64>]
     let joints: Vec<(usize, Vec3)> = (0..body.joints().len()).map(|joint| (joint, Vec3::ZERO)).collect();
     let (was, is) = (tracks(body, problem.target, &joints), tracks(body, coordinates, &joints));
     let (mut sum, mut count) = (0.0, 0);
+    report.follow = vec![0.0; coordinates.len()];
     for (was, is) in was.iter().zip(&is) {
         for (frame, (a, b)) in was.iter().zip(is).enumerate() {
             let distance = a.distance(*b);
             sum += distance;
             count += 1;
+            report.follow[frame] = report.follow[frame].max(distance);
             if distance > report.follow_max {
                 (report.follow_max, report.worst_frame) = (distance, frame);
             }
