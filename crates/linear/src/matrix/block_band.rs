@@ -8,8 +8,8 @@
 use faer::linalg::matmul::triangular::{BlockStructure, matmul};
 use faer::{Accum, MatMut, MatRef, Par};
 
-use crate::factor::dense;
 use crate::error::Error;
+use crate::factor::dense;
 use crate::factor::symbolic::NODE;
 
 /// A symmetric matrix of blocks, each coupled with the next few, and its factor.
