@@ -23,6 +23,8 @@ pub(crate) const ALL: &[Demo] = &[
     Demo { name: "cape", text: include_str!("../demos/cape.toml") },
     Demo { name: "costume", text: include_str!("../demos/costume.toml") },
     Demo { name: "belly", text: include_str!("../demos/belly.toml") },
+    Demo { name: "repair", text: include_str!("../demos/repair.toml") },
+    Demo { name: "push", text: include_str!("../demos/push.toml") },
     Demo { name: "drape", text: include_str!("../demos/drape.toml") },
     Demo { name: "sheet", text: include_str!("../demos/sheet.toml") },
     Demo { name: "box", text: include_str!("../demos/box.toml") },

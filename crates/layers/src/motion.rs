@@ -7,7 +7,7 @@ use geometry::Vec3;
 use motion::{Build, Ground, Push, Repair, Repaired, Segment};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use shot::{Failure, FrameResult, Layer, Remark, Settings, Simulation, Target};
+use shot::{LayerError, FrameResult, Layer, Diagnostic, Settings, Simulation, Target};
 
 use self::figure::Figure;
 
@@ -89,10 +89,10 @@ impl Settings for Motion {
 }
 
 impl Layer for Motion {
-    fn check(&self, input: &Target) -> Vec<Remark> {
+    fn check(&self, input: &Target) -> Vec<Diagnostic> {
         let Some(skeleton) = &input.clip.skeleton else {
             let message = "the input has no skeleton".into();
-            return vec![Remark {
+            return vec![Diagnostic {
                 path: String::new(),
                 message,
                 help: Some("give a BVH or a skinned GLB".into()),
@@ -104,7 +104,7 @@ impl Layer for Motion {
             self.pushes.iter().enumerate().map(|(k, push)| (format!("pushes.{k}.joint"), &push.joint));
         let unknown = worn.chain(pushed).filter(|(_, joint)| skeleton.joint_index(joint).is_none());
         let names = || skeleton.joints.iter().map(|joint| joint.name.as_str());
-        unknown.map(|(path, joint)| Remark::unknown(&path, "joint", joint, names())).collect()
+        unknown.map(|(path, joint)| Diagnostic::unknown(&path, "joint", joint, names())).collect()
     }
 
     fn needs_mesh(&self) -> bool {
@@ -115,7 +115,7 @@ impl Layer for Motion {
         input.clip.frame_count()
     }
 
-    fn prepare(&self, input: &Target) -> Result<Box<dyn Simulation>, Failure> {
+    fn prepare(&self, input: &Target) -> Result<Box<dyn Simulation>, LayerError> {
         let figure = Figure::of(&input.clip)?;
         let repaired = self.repair(&figure)?.run(&figure.take).map_err(explained)?;
         Ok(Box::new(Moving { input: input.clone(), figure, repaired }))
@@ -123,22 +123,22 @@ impl Layer for Motion {
 }
 
 /// A problem of the take with what to do about it.
-fn explained(error: motion::Error) -> Failure {
+fn explained(error: motion::Error) -> LayerError {
     let help = match &error {
         motion::Error::NoFeet { .. } => "joints named foot, ankle or toe are feet",
         motion::Error::TooShort { .. } => "give a longer clip",
-        _ => return Failure::new(error),
+        _ => return LayerError::new(error),
     };
-    Failure::new(error).with_help(help)
+    LayerError::new(error).with_help(help)
 }
 
 impl Motion {
     /// The same settings for one figure.
-    fn repair(&self, figure: &Figure) -> Result<Repair, Failure> {
+    fn repair(&self, figure: &Figure) -> Result<Repair, LayerError> {
         let take = &figure.take;
         let joint = |name: &str| {
             let found = take.bones.iter().position(|bone| bone.name == name);
-            found.ok_or_else(|| Failure::new(format!("joint `{name}` is not part of the figure")))
+            found.ok_or_else(|| LayerError::new(format!("joint `{name}` is not part of the figure")))
         };
         let mut build = Build { mass: self.body.mass, height: self.body.height, ..Build::default() };
         for worn in &self.body.add {
@@ -183,7 +183,7 @@ struct Moving {
 }
 
 impl Simulation for Moving {
-    fn frame(&mut self, index: usize) -> Result<FrameResult, Failure> {
+    fn frame(&mut self, index: usize) -> Result<FrameResult, LayerError> {
         let frame = self.figure.frame(&self.input.clip, &self.repaired.take, index)?;
         let mut result = FrameResult::from(frame);
         let Some(at) = index.checked_sub(self.figure.first) else {
@@ -223,7 +223,7 @@ impl Simulation for Moving {
         Vec::new()
     }
 
-    fn restore(&mut self, _checkpoint: &[u8]) -> Result<(), Failure> {
+    fn restore(&mut self, _checkpoint: &[u8]) -> Result<(), LayerError> {
         Ok(())
     }
 

@@ -4,7 +4,7 @@ use clip::{Clip, Frame, Transform};
 use geometry::{Quat, Vec3};
 use glam::{Mat4, Quat as Quat32, Vec3 as Vec32};
 use motion::{Bone, Take, height};
-use shot::Failure;
+use shot::LayerError;
 
 /// Metres by which a bone may change its length over a clip.
 const STRETCH: f32 = 2e-3;
@@ -33,9 +33,9 @@ fn wide_turn(q: Quat32) -> Quat {
 
 impl Figure {
     /// The figure with the most joints. Joints above the one where it branches only carry it.
-    pub(super) fn of(clip: &Clip) -> Result<Self, Failure> {
+    pub(super) fn of(clip: &Clip) -> Result<Self, LayerError> {
         let Some(skeleton) = clip.skeleton.as_ref().filter(|skeleton| !skeleton.joints.is_empty()) else {
-            return Err(Failure::new("the clip has no skeleton").with_help("give a BVH or a skinned GLB"));
+            return Err(LayerError::new("the clip has no skeleton").with_help("give a BVH or a skinned GLB"));
         };
         let parents: Vec<Option<usize>> = skeleton.joints.iter().map(|joint| joint.parent).collect();
         let mut sizes = vec![1_usize; parents.len()];
@@ -61,7 +61,7 @@ impl Figure {
         Self::read(clip, &parents, joints)
     }
 
-    fn read(clip: &Clip, parents: &[Option<usize>], joints: Vec<usize>) -> Result<Self, Failure> {
+    fn read(clip: &Clip, parents: &[Option<usize>], joints: Vec<usize>) -> Result<Self, LayerError> {
         let skeleton = clip.skeleton.as_ref().expect("the caller has one");
         let (mut roots, mut rotations) = (Vec::new(), Vec::new());
         let mut offsets: Vec<Vec32> = Vec::new();
@@ -73,7 +73,7 @@ impl Figure {
                 let length = first[k].length().max(here[k].length()).max(1e-3);
                 if (here[k] - first[k]).length() > STRETCH * length.max(1.0) {
                     let name = &skeleton.joints[joint].name;
-                    return Err(Failure::new(format!(
+                    return Err(LayerError::new(format!(
                         "frame {index}: joint `{name}` moves against its parent; bones of a body keep their lengths"
                     )));
                 }
@@ -82,7 +82,7 @@ impl Figure {
                 joints.iter().find(|&&joint| (pose[joint].scale - Vec32::ONE).abs().max_element() > 1e-3)
             {
                 let name = &skeleton.joints[joint].name;
-                return Err(Failure::new(format!("frame {index}: joint `{name}` is scaled; bodies are not")));
+                return Err(LayerError::new(format!("frame {index}: joint `{name}` is scaled; bodies are not")));
             }
             let worlds = skeleton.world_from_joints(&pose);
             let (_, rotation, place) = worlds[joints[0]].to_scale_rotation_translation();
