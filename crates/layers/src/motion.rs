@@ -7,7 +7,7 @@ use geometry::Vec3;
 use motion::{Build, Ground, Push, Repair, Repaired, Segment};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use shot::{LayerError, FrameResult, Layer, Diagnostic, Settings, Simulation, Target};
+use shot::{Diagnostic, FrameResult, Layer, LayerError, Settings, Simulation, Target};
 
 use self::figure::Figure;
 
@@ -91,12 +91,8 @@ impl Settings for Motion {
 impl Layer for Motion {
     fn check(&self, input: &Target) -> Vec<Diagnostic> {
         let Some(skeleton) = &input.clip.skeleton else {
-            let message = "the input has no skeleton".into();
-            return vec![Diagnostic {
-                path: String::new(),
-                message,
-                help: Some("give a BVH or a skinned GLB".into()),
-            }];
+            let message = "the input has no skeleton";
+            return vec![Diagnostic::new("", message).with_help("give a BVH or a skinned GLB")];
         };
         let worn =
             self.body.add.iter().enumerate().map(|(k, worn)| (format!("body.add.{k}.joint"), &worn.joint));

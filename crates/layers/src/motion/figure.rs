@@ -82,7 +82,9 @@ impl Figure {
                 joints.iter().find(|&&joint| (pose[joint].scale - Vec32::ONE).abs().max_element() > 1e-3)
             {
                 let name = &skeleton.joints[joint].name;
-                return Err(LayerError::new(format!("frame {index}: joint `{name}` is scaled; bodies are not")));
+                return Err(LayerError::new(format!(
+                    "frame {index}: joint `{name}` is scaled; bodies are not"
+                )));
             }
             let worlds = skeleton.world_from_joints(&pose);
             let (_, rotation, place) = worlds[joints[0]].to_scale_rotation_translation();
