@@ -11,8 +11,8 @@ fn stroll() -> Clip {
 }
 
 fn baked(settings: &Motion, clip: &Clip) -> (Vec<clip::Frame>, Vec<(String, String)>) {
-    let target = Target { clip: clip.clone(), mesh: 0, folder: ".".into() };
-    assert_eq!(settings.check(&target), Vec::new());
+    let target = Target { clip: clip.clone(), mesh: 0, files: clip::Files::default() };
+    assert!(settings.check(&target).is_empty());
     let mut simulation = settings.prepare(&target).unwrap();
     let frames = (0..clip.frame_count()).map(|index| simulation.frame(index).unwrap().frame).collect();
     (frames, simulation.notes())
@@ -65,10 +65,10 @@ fn a_push_moves_the_chest_and_not_the_feet() {
 
 #[test]
 fn mistakes_get_a_remark() {
-    let target = Target { clip: stroll(), mesh: 0, folder: ".".into() };
+    let target = Target { clip: stroll(), mesh: 0, files: clip::Files::default() };
     let pushes = vec![Pushing { joint: "Cheast".into(), from: 0.0, to: 1.0, force: [0.0; 3] }];
-    let remarks = Motion { pushes, ..Motion::default() }.check(&target);
-    assert!(remarks[0].path == "pushes.0.joint" && remarks[0].message.contains("Cheast"), "{remarks:?}");
-    let bare = Target { clip: samples::sheet(), mesh: 0, folder: ".".into() };
-    assert!(Motion::default().check(&bare)[0].message.contains("no skeleton"));
+    let found = Motion { pushes, ..Motion::default() }.check(&target);
+    assert!(found[0].path() == "pushes.0.joint" && found[0].message().contains("Cheast"), "{found:?}");
+    let bare = Target { clip: samples::sheet(), mesh: 0, files: clip::Files::default() };
+    assert!(Motion::default().check(&bare)[0].message().contains("no skeleton"));
 }
