@@ -17,7 +17,7 @@ pub(crate) fn flag() -> &'static AtomicBool {
         }
         let _ = writeln!(
             std::io::stderr().lock(),
-            "\nstopping after this frame; once more to stop at once (nothing baked is lost)"
+            "\nstopping; once more to stop at once (nothing baked is lost)"
         );
     });
     &STOP

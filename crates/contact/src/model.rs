@@ -11,6 +11,7 @@
 //! untangling in Newton's system), `step` (the interface that the engine calls); `state` is what a checkpoint keeps.
 
 mod candidates;
+mod delivery;
 mod forces;
 mod obstacles;
 mod state;

@@ -33,47 +33,47 @@ pub(crate) const CAPE: Panel = Panel {
     clear: [0.012, 0.06],
 };
 
-/// Five garments over each other: a panel to either side, one in front, one behind, and a cape over all.
+/// Five garments over each other: two halves of a waistcoat, an apron over them, a back, and a cape over that.
 pub(crate) const COSTUME: [Panel; 5] = [
     Panel {
         name: "left",
-        cells: [12, 12],
-        heights: [0.6, 0.24],
-        middle: PI / 2.0,
-        angles: [0.75, 0.85],
+        cells: [8, 12],
+        heights: [0.71, 0.3],
+        middle: PI - 0.5,
+        angles: [0.42, 0.46],
         clear: [0.012, 0.03],
     },
     Panel {
         name: "right",
-        cells: [12, 12],
-        heights: [0.6, 0.24],
-        middle: -PI / 2.0,
-        angles: [0.75, 0.85],
+        cells: [8, 12],
+        heights: [0.71, 0.3],
+        middle: PI + 0.5,
+        angles: [0.42, 0.46],
         clear: [0.012, 0.03],
     },
     Panel {
         name: "apron",
-        cells: [14, 12],
-        heights: [0.62, 0.26],
+        cells: [10, 10],
+        heights: [0.705, 0.4],
         middle: PI,
-        angles: [0.95, 1.0],
-        clear: [0.024, 0.045],
+        angles: [0.45, 0.5],
+        clear: [0.026, 0.05],
     },
     Panel {
         name: "back",
         cells: [14, 12],
-        heights: [0.62, 0.26],
+        heights: [0.7, 0.3],
         middle: 0.0,
-        angles: [0.95, 1.0],
-        clear: [0.024, 0.045],
+        angles: [0.75, 0.8],
+        clear: [0.012, 0.03],
     },
     Panel {
         name: "cape",
         cells: [18, 16],
-        heights: [0.7, 0.2],
+        heights: [0.725, 0.2],
         middle: 0.0,
-        angles: [1.05, 1.4],
-        clear: [0.04, 0.085],
+        angles: [1.0, 1.35],
+        clear: [0.03, 0.08],
     },
 ];
 

@@ -260,6 +260,6 @@ fn boxed(error: Error) -> dynamics::Error {
     dynamics::Error::Contact(Box::new(error))
 }
 
-fn rounding_floor(x: &[Vec3]) -> f64 {
+pub(super) fn rounding_floor(x: &[Vec3]) -> f64 {
     ROUNDING * x.iter().fold(0.0, |most, p| p.abs().max_element().max(most))
 }

@@ -45,5 +45,6 @@ pub(super) fn of(contact: Contact, input: &Target, filled: &Filled, known: &[boo
         corners.into_iter().zip(shares)
     });
     let attachment = Attachment::embedded(carried);
-    Skin { pieces, attachment, triangles, contact }
+    let order = members.iter().flatten().map(|&v| v as u32).collect();
+    Skin { pieces, attachment, triangles, contact, order }
 }

@@ -5,7 +5,7 @@
 
 use clip::{Clip, FilePath};
 use contact::{Attachment, AuditedSurface, BarrierContact, CollisionSurface, Shape, Sides, audit};
-use dynamics::{Scene, Span};
+use dynamics::{DeliveredSurface, Scene, Span};
 use geometry::Vec3;
 use glam::DQuat;
 use schemars::JsonSchema;
@@ -171,7 +171,8 @@ impl Contact {
     ) -> Skin {
         let attachment = Attachment::identity(rest.len());
         let pieces = vec![self.surface(name, rest, triangles.clone(), known)];
-        Skin { contact: self.clone(), pieces, attachment, triangles }
+        let order = (0..attachment.len() as u32).collect();
+        Skin { contact: self.clone(), pieces, attachment, triangles, order }
     }
 
     /// The surface of a mesh as it is simulated: `known` points follow the animation.
@@ -293,6 +294,8 @@ pub(crate) struct Skin {
     pub(crate) attachment: Attachment,
     /// Corners of the surface as it is delivered.
     pub(crate) triangles: Vec<[u32; 3]>,
+    /// Which point of that surface each attached point is.
+    pub(crate) order: Vec<u32>,
 }
 
 /// Surfaces among each other and among obstacles, frame by frame.
@@ -305,6 +308,8 @@ pub struct Collider {
     pieces: usize,
     /// Names and corners of the surfaces as they are delivered.
     surfaces: Vec<(String, Vec<[u32; 3]>)>,
+    /// Which surface, and which of its points, each attached point is.
+    order: Vec<(usize, usize)>,
     triangles: Vec<Vec<[u32; 3]>>,
     rate: f64,
 }
@@ -316,6 +321,7 @@ impl Collider {
         let simulated: Vec<usize> = skins.iter().map(|(_, input)| input.mesh).collect();
         let (mut sources, mut obstacles, mut seen) = (Vec::new(), Vec::new(), Vec::<Obstacle>::new());
         let (mut pieces, mut surfaces, mut attached) = (Vec::new(), Vec::new(), Vec::new());
+        let mut order = Vec::new();
         for (number, (skin, input)) in skins.into_iter().enumerate() {
             for (k, obstacle) in skin.contact.obstacles.iter().enumerate() {
                 // members meet each other anyway, and an obstacle is met by all
@@ -334,6 +340,7 @@ impl Collider {
                 }
             }
             surfaces.push((input.mesh().name.clone(), skin.triangles));
+            order.extend(skin.order.iter().map(|&p| (number, p as usize)));
             pieces.extend(skin.pieces);
             let first = scene.part(number).points.start as u32;
             let of = |p: usize| skin.attachment.parts(p).iter().map(|&(q, w)| (q + first, w)).collect();
@@ -344,6 +351,7 @@ impl Collider {
             pieces: pieces.len(),
             triangles: obstacles.iter().map(|surface| surface.triangles.clone()).collect(),
             surfaces,
+            order,
             collision: BarrierContact::new(pieces, Attachment::embedded(attached), obstacles)
                 .map_err(LayerError::new)?,
             sources,
@@ -385,6 +393,23 @@ impl Collider {
             all.extend(source.at(frame, self.rate)?);
         }
         Ok(all)
+    }
+
+    /// Takes back as much of what was added to the simulated surfaces (detail, rigid pieces) as would cross something. How many points
+    /// do not get where they were to be.
+    pub(crate) fn limit_delivered(
+        &mut self,
+        x: &[Vec3],
+        delivered: &mut [DeliveredSurface],
+    ) -> Result<usize, LayerError> {
+        let wanted = self.order.iter().map(|&(surface, p)| delivered[surface].positions[p]);
+        let mut wanted: Vec<Vec3> = wanted.collect();
+        let exact: Vec<bool> = self.order.iter().map(|&(surface, p)| delivered[surface].exact[p]).collect();
+        let held = self.collision.limit_delivered(x, &mut wanted, &exact).map_err(LayerError::new)?;
+        for (&(surface, p), place) in self.order.iter().zip(wanted) {
+            delivered[surface].positions[p] = place;
+        }
+        Ok(held)
     }
 
     /// Adds what went on to a frame's result, and judges the frame as it is stored: points of every surface and which of them follow

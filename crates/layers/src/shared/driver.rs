@@ -124,8 +124,6 @@ impl Driver {
         let [kinetic, elastic] = self.scene.energies();
         result.figures.add("energy/kinetic", "J", kinetic);
         result.figures.add("energy/elastic", "J", elastic);
-        let input = self.input.frame(index)?;
-        let mut frame = (*input).clone();
         let mut surfaces = Vec::new();
         for (number, (member, window)) in self.members.iter().zip(windows).enumerate() {
             let (actor, state) = self.scene.actor_and_state(number);
@@ -135,7 +133,14 @@ impl Driver {
                 result.figures.add(format!("{name}{of}"), unit, value);
             });
             result.warnings.extend(warnings);
-            let DeliveredSurface { positions, exact } = actor.deliver(state, window);
+            surfaces.push(actor.deliver(state, window));
+        }
+        if let Some(collider) = &mut self.collider {
+            collider.limit_delivered(&self.scene.state.positions, &mut surfaces)?;
+        }
+        let input = self.input.frame(index)?;
+        let mut frame = (*input).clone();
+        for (member, DeliveredSurface { positions, exact }) in self.members.iter().zip(&surfaces) {
             let own = &input.points[member.mesh];
             // points that follow exactly are the input's own numbers, never a rounded copy
             let place = |p: usize| match exact[p] && member.is_same_mesh {
@@ -143,14 +148,11 @@ impl Driver {
                 false => positions[p].as_vec3().to_array(),
             };
             frame.points[member.mesh] = (0..positions.len()).map(place).collect();
-            surfaces.push((member.mesh, exact));
         }
         if let Some(collider) = &self.collider {
-            let delivered: Vec<(&[[f32; 3]], &[bool])> = surfaces
-                .iter()
-                .map(|(mesh, exact)| (frame.points[*mesh].as_slice(), exact.as_slice()))
-                .collect();
-            collider.report(index, &delivered, result)?;
+            let points = self.members.iter().map(|member| frame.points[member.mesh].as_slice());
+            let exact = surfaces.iter().map(|surface| surface.exact.as_slice());
+            collider.report(index, &points.zip(exact).collect::<Vec<_>>(), result)?;
         }
         result.frame = frame;
         Ok(())
