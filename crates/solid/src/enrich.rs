@@ -153,6 +153,11 @@ impl Enrich {
         self.scene.body()
     }
 
+    /// Kinetic and elastic energy, in J.
+    pub fn energies(&self) -> [f64; 2] {
+        self.scene.energies()
+    }
+
     /// Solvers of the simulation and of the fit.
     pub fn solver_info(&self) -> [linear::Info; 2] {
         [self.scene.solver_info(), self.flesh().fit_solver_info()]
