@@ -216,6 +216,7 @@ fn what_is_wrong_with_usd_is_said() {
     let good = "int[] faceVertexCounts = [3]\nint[] faceVertexIndices = [0, 1, 2]\npoint3f[] points = [(0,0,0),(1,0,0),(0,1,0)]";
     let refuses = |body: &str, words: &str| refuses_as("a.usda", &mesh(body), words);
     refuses("", "/m: the mesh has no points");
+    refuses("point3f[] points = []", "/m: the mesh is empty");
     refuses(&good.replace("0, 1, 2", "0, 1, 3"), "/m: face 0 refers to point 3, but there are 3");
     refuses(&good.replace("[3]", "[4]"), "face 0 has 4 corners, which are not there");
     refuses(&good.replace("(1,0,0)", "(nan,0,0)"), "point 1 is not finite");
@@ -362,6 +363,8 @@ fn what_is_wrong_is_said() {
     refuses("a.pc2", &pc2[..pc2.len() - 1], "cut short");
     refuses("a.pc2", &pc2, "name the OBJ that the cache moves");
     refuses("a.xyz", b"what", "not a format we know");
+    #[cfg(not(feature = "fbx"))]
+    refuses("a.fbx", b"Kaydara FBX Binary", "build it with `--features fbx`");
 }
 
 #[test]

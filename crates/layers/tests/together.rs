@@ -1,5 +1,6 @@
 //! Several meshes in one simulation: garments of one layer, and layers that are simulated together.
 
+#[allow(dead_code)]
 mod common;
 
 use std::path::Path;

@@ -76,8 +76,8 @@ pub enum MeshNames {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Input {
-    /// The animation file (.glb, .gltf, .obj, .pc2, .mdd, .bvh), relative to the shot file. A pattern such as `flag.####.obj` names a
-    /// numbered sequence.
+    /// The animation file (.glb, .gltf, .obj, .pc2, .mdd, .bvh, .usd, .usdc, .usda, .usdz, .abc), relative to the shot
+    /// file. A pattern such as `flag.####.obj` names a numbered sequence.
     pub file: Option<FilePath>,
     /// The name of a sample that comes with followthrough, instead of a file: `flag`, `curtain` and others.
     pub sample: Option<String>,
@@ -109,9 +109,9 @@ pub struct Input {
 pub struct Output {
     /// The folder for the files, the report and the bake, relative to the shot file. Default: a folder beside the shot file with its name.
     pub folder: Option<PathBuf>,
-    /// The files to write: .glb, .obj (a numbered sequence), .pc2, .mdd or .bvh for animations, .webp for a short film, .png for a
-    /// contact sheet, `name.####.png` or `name.####.exr` for a picture of every frame. Default: a .glb with the shot's name, of an empty
-    /// scene a .webp.
+    /// The files to write: .glb, .obj (a numbered sequence), .pc2, .mdd, .bvh, .usd, .usdc, .usda, .usdz or .abc for
+    /// animations, .webp for a short film, .png for a contact sheet, `name.####.png` or `name.####.exr` for a picture of
+    /// every frame. Default: a .glb with the shot's name, of an empty scene a .webp.
     pub files: Option<Vec<PathBuf>>,
     /// The number that the first frame has in the files.
     pub start_frame: Option<u32>,

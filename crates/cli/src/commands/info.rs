@@ -16,7 +16,7 @@ use crate::source::{self, Reading};
 /// Tell what a file holds: meshes, joints, clips, frames, groups, and problems found
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// The file (.glb, .gltf, .obj, .pc2, .mdd, .bvh, .stl, .ply, .off; of tets .veg, .msh, .node, .ele, .mesh), a
+    /// The file (.glb, .gltf, .obj, .pc2, .mdd, .bvh, .usd, .abc, .stl, .ply, .off; of tets .veg, .msh, .node, .ele, .mesh), a
     /// numbered sequence as in flag.####.obj, or sample:NAME
     file: PathBuf,
     #[command(flatten)]

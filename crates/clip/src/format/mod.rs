@@ -8,6 +8,9 @@ mod atomic;
 mod bvh;
 mod bvh_write;
 mod cache;
+mod corners;
+#[cfg(feature = "fbx")]
+mod fbx;
 mod gltf;
 mod mdd;
 mod moments;
@@ -73,11 +76,13 @@ pub enum Format {
     Usdz,
     /// Alembic, in its Ogawa container.
     Abc,
+    /// FBX, read only, and only with the cargo feature `fbx`.
+    Fbx,
 }
 
 impl Format {
     /// All formats with their extensions.
-    pub const ALL: [(Self, &'static str); 14] = [
+    pub const ALL: [(Self, &'static str); 15] = [
         (Self::Gltf, "gltf"),
         (Self::Glb, "glb"),
         (Self::Obj, "obj"),
@@ -92,6 +97,7 @@ impl Format {
         (Self::Usda, "usda"),
         (Self::Usdz, "usdz"),
         (Self::Abc, "abc"),
+        (Self::Fbx, "fbx"),
     ];
 
     /// The format that a file name promises.
@@ -102,7 +108,7 @@ impl Format {
 
     /// Whether [`write()`] writes it.
     pub fn is_written(self) -> bool {
-        !matches!(self, Self::Gltf | Self::Stl | Self::Ply | Self::Off)
+        !matches!(self, Self::Gltf | Self::Stl | Self::Ply | Self::Off | Self::Fbx)
     }
 
     /// The format of a file that exists: by its first bytes where they tell, otherwise by its name.
@@ -127,6 +133,8 @@ impl Format {
             return Ok(Self::Usda);
         } else if start.starts_with(b"Ogawa") {
             return Ok(Self::Abc);
+        } else if start.starts_with(b"Kaydara FBX") {
+            return Ok(Self::Fbx);
         }
         Self::from_extension(path).ok_or_else(|| unknown_format(path))
     }
@@ -231,6 +239,10 @@ pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Clip> {
         Format::Off => off::read(path, options),
         Format::Usdc | Format::Usd | Format::Usda | Format::Usdz => usd::read(path, options),
         Format::Abc => alembic::read(path, options),
+        #[cfg(feature = "fbx")]
+        Format::Fbx => fbx::read(path, options),
+        #[cfg(not(feature = "fbx"))]
+        Format::Fbx => Err(without_fbx(path)),
     }
 }
 
@@ -262,7 +274,7 @@ pub fn write(path: impl AsRef<Path>, clip: &Clip, options: &WriteOptions) -> Res
             path: path.to_path_buf(),
             problem: "glTF is written as one binary file; name it .glb".into(),
         }),
-        Some(Format::Stl | Format::Ply | Format::Off) => Err(Error::Unsupported {
+        Some(Format::Stl | Format::Ply | Format::Off | Format::Fbx) => Err(Error::Unsupported {
             path: path.to_path_buf(),
             problem: "this format is read, but not written; name it .obj or .glb".into(),
         }),
@@ -303,6 +315,8 @@ pub fn describe(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Descrip
     let format = Format::detect_among(&options.files, path)?;
     let animations = match format {
         Format::Gltf | Format::Glb => gltf::animations(path, &options.files)?,
+        #[cfg(feature = "fbx")]
+        Format::Fbx => fbx::animations(path, &options.files)?,
         _ => Vec::new(),
     };
     Ok(Description { format, animations })
@@ -325,6 +339,13 @@ fn unknown_format(path: &Path) -> Error {
     let known: Vec<String> = Format::ALL.iter().map(|(_, extension)| format!(".{extension}")).collect();
     let problem = format!("not a format we know; we know {}", known.join(", "));
     Error::Unsupported { path: path.to_path_buf(), problem }
+}
+
+#[cfg(not(feature = "fbx"))]
+fn without_fbx(path: &Path) -> Error {
+    let problem = "this followthrough was built without FBX; build it with `--features fbx` (needs a C compiler), or let the \
+                   program that the file comes from write .glb, .usdc or .abc";
+    Error::Unsupported { path: path.to_path_buf(), problem: problem.into() }
 }
 
 pub(crate) fn malformed(path: &Path, place: impl Into<String>, problem: impl Into<String>) -> Error {

@@ -8,6 +8,7 @@ use super::frames::{AlembicFrames, Body};
 use super::header::{Header, Holds, unpack_objects, unpack_shared};
 use super::ogawa::{Child, Ogawa};
 use super::pod;
+use crate::format::corners::split;
 use crate::format::{DEFAULT_FRAME_RATE_HZ, ReadOptions, Source, UniqueNames, name_of};
 use crate::{Clip, Faces, Mesh, Result};
 
@@ -276,6 +277,11 @@ impl Archive {
     /// The shape outside time: `Pref` where it fits, otherwise the first sample.
     fn rest(&self, object: &Object, points: &Property) -> Result<Vec<[f32; 3]>> {
         let first = self.points(points, 0)?;
+        if first.is_empty() {
+            return Err(self
+                .ogawa
+                .malformed(&object.path, "the mesh is empty; remove it, or give it points"));
+        }
         let finite =
             |points: &[[f32; 3]]| points.iter().position(|point| !point.iter().all(|c| c.is_finite()));
         if let Some(point) = finite(&first) {
@@ -430,23 +436,14 @@ fn read_uvs(archive: &Archive, object: &Object, order: &[usize], mesh: &mut Mesh
             .ogawa
             .malformed(&values.path, "a corner names a texture coordinate that is not there"));
     }
-    let mut vertices: BTreeMap<(usize, u32), u32> = keys.iter().map(|&key| (key, 0)).collect();
-    let mut used = vec![false; mesh.point_count()];
-    mesh.vertex_points.clear();
-    for (&(number, point), vertex) in &mut vertices {
-        *vertex = mesh.vertex_points.len() as u32;
-        mesh.vertex_points.push(point);
-        used[point as usize] = true;
-        mesh.uvs.push([uvs[2 * number] as f32, 1.0 - uvs[2 * number + 1] as f32]);
+    let (vertex_points, corner_vertices) = split(&keys, mesh.point_count());
+    mesh.uvs = vec![[0.0; 2]; vertex_points.len()];
+    mesh.vertex_points = vertex_points;
+    for (&vertex, &(number, _)) in corner_vertices.iter().zip(&keys) {
+        mesh.uvs[vertex as usize] = [uvs[2 * number] as f32, 1.0 - uvs[2 * number + 1] as f32];
     }
-    mesh.vertex_points.extend((0..used.len() as u32).filter(|&point| !used[point as usize]));
-    mesh.uvs.resize(mesh.vertex_points.len(), [0.0; 2]);
     let mut faces = Faces::default();
-    for face in 0..mesh.faces.len() {
-        let run =
-            keys[mesh.faces.corner_range(face)].iter().map(|key| vertices.get(key).copied().unwrap_or(0));
-        faces.push(&run.collect::<Vec<_>>());
-    }
+    (0..mesh.faces.len()).for_each(|face| faces.push(&corner_vertices[mesh.faces.corner_range(face)]));
     mesh.faces = faces;
     mesh.parts[0].vertices = 0..mesh.vertex_points.len();
     Ok(())
@@ -524,7 +521,7 @@ impl Timing {
             return Ok(Self { frame_rate_hz: rate, first: 0.0, count: 1 });
         }
         let count = ((last - first) * rate + 1e-3).floor();
-        if !(count < MOST_FRAMES) {
+        if count >= MOST_FRAMES || count.is_nan() {
             return Err(archive
                 .ogawa
                 .malformed("archive", format!("{count} frames; ask for a lower frame rate")));

@@ -52,13 +52,12 @@ fn block(mut bytes: &[u8], most: usize, out: &mut Vec<u8>) -> Result<(), String>
     let start = out.len();
     let extended = |bytes: &mut &[u8], first: usize| {
         let mut length = first;
-        while first == 15 {
+        let mut goes_on = first == 15;
+        while goes_on {
             let (&more, rest) = bytes.split_first().ok_or(CUT)?;
             *bytes = rest;
             length += usize::from(more);
-            if more != 255 {
-                break;
-            }
+            goes_on = more == 255;
         }
         Ok::<usize, String>(length)
     };

@@ -203,6 +203,9 @@ fn rest_points(stage: &Stage, prim: &Prim) -> Result<Vec<[f32; 3]>> {
         return Err(stage.malformed(&prim.path, "the mesh has no points; remove it, or give it some"));
     };
     let points = stage.fetch_points(attribute, handle, &place)?;
+    if points.is_empty() {
+        return Err(stage.malformed(&prim.path, "the mesh is empty; remove it, or give it points"));
+    }
     match points.iter().position(|point| !point.iter().all(|c| c.is_finite())) {
         Some(point) => Err(stage.malformed(place, format!("point {point} is not finite"))),
         None => Ok(points),

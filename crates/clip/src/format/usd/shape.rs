@@ -1,9 +1,8 @@
 //! The static part of a mesh prim: polygons, texture coordinates, groups, parts.
 
-use std::collections::BTreeMap;
-
 use super::stage::{Attribute, Prim, Stage};
 use super::value::Value;
+use crate::format::corners::split;
 use crate::{Faces, Mesh, Part, Result};
 
 /// Texture coordinates or smoothing numbers, as they lie on the corners of faces.
@@ -37,7 +36,8 @@ pub(super) fn read_mesh(stage: &Stage, prim: &Prim, points: Vec<[f32; 3]>) -> Re
     };
     let mut mesh = Mesh::from_faces(prim.title(), points, Faces::default());
     let columns: Vec<&Corners> = sets.iter().chain(&smoothing).collect();
-    let corner_vertices = split(&columns, &faces, &mut mesh.vertex_points, count);
+    let (vertex_points, corner_vertices) = split_corners(&columns, &faces, count);
+    mesh.vertex_points = vertex_points;
     mesh.faces = Faces::default();
     for index in 0..faces.len() {
         mesh.faces.push(&corner_vertices[faces.corner_range(index)]);
@@ -176,29 +176,15 @@ fn corner_order(stage: &Stage, prim: &Prim, faces: &Faces) -> Result<Vec<usize>>
     Ok(order)
 }
 
-/// Makes vertices: corners of one point with the same values are one. When the file numbers values as we do, vertices
-/// get their numbers back. Returns the vertex of each corner.
-fn split(columns: &[&Corners], faces: &Faces, vertex_points: &mut Vec<u32>, point_count: usize) -> Vec<u32> {
-    let key = |corner: usize| {
-        let indices: Vec<u32> = columns.iter().map(|column| column.indices[corner]).collect();
-        (indices, faces.corners()[corner])
-    };
+/// The vertex of each corner, and the point under each vertex.
+fn split_corners(columns: &[&Corners], faces: &Faces, point_count: usize) -> (Vec<u32>, Vec<u32>) {
     if columns.is_empty() {
-        *vertex_points = (0..point_count as u32).collect();
-        return faces.corners().to_vec();
+        return ((0..point_count as u32).collect(), faces.corners().to_vec());
     }
-    let mut numbers: BTreeMap<(Vec<u32>, u32), u32> =
-        (0..faces.corners().len()).map(|corner| (key(corner), 0)).collect();
-    vertex_points.clear();
-    let mut used = vec![false; point_count];
-    for ((_, point), number) in &mut numbers {
-        *number = vertex_points.len() as u32;
-        vertex_points.push(*point);
-        used[*point as usize] = true;
-    }
-    // points that no face uses have a vertex all the same
-    vertex_points.extend((0..point_count as u32).filter(|&point| !used[point as usize]));
-    (0..faces.corners().len()).map(|corner| numbers.get(&key(corner)).copied().unwrap_or(0)).collect()
+    let key = |(corner, &point): (usize, &u32)| {
+        (columns.iter().map(|column| column.indices[corner]).collect::<Vec<u32>>(), point)
+    };
+    split(&faces.corners().iter().enumerate().map(key).collect::<Vec<_>>(), point_count)
 }
 
 /// Primvars with one float for each point, and colours.

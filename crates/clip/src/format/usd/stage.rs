@@ -155,7 +155,11 @@ impl Stage {
         {
             return Ok(points);
         }
-        let floats = self.fetch(attribute, handle, place)?.into_floats();
+        let value = self.fetch(attribute, handle, place)?;
+        if value == Value::Blocked {
+            return Err(self.malformed(place, "the sample is missing: it says `None`"));
+        }
+        let floats = value.into_floats();
         let floats = floats.ok_or_else(|| self.malformed(place, "points were expected, not words"))?;
         let (points, rest) = floats.as_chunks::<3>();
         if !rest.is_empty() {

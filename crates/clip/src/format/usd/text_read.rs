@@ -148,6 +148,10 @@ impl Parser<'_> {
         Ok(start..self.at)
     }
 
+    fn skip_value(&mut self) -> Result<()> {
+        self.value().map(|_| ())
+    }
+
     /// Skips everything to the bracket that closes the one here.
     fn brackets(&mut self) -> Result<()> {
         let start = self.at;
@@ -216,7 +220,7 @@ impl Parser<'_> {
             "reorder" => {
                 self.word()?;
                 self.expect(b'=')?;
-                return self.value().map(|_| ());
+                return self.skip_value();
             }
             other => {
                 return Err(
@@ -272,7 +276,7 @@ impl Parser<'_> {
                 self.quoted()?;
                 self.expect(b'=')?;
                 self.prims[prim].arc = Some("variants".into());
-                return self.value().map(|_| ());
+                return self.skip_value();
             }
             _ => {}
         }
@@ -327,7 +331,8 @@ impl Parser<'_> {
                     let range = self.value()?;
                     attribute.default = (&self.text[range.clone()] != b"None").then_some(Handle::Text(range));
                 }
-                _ => drop(self.value()?),
+                // splines and what is to come
+                _ => self.skip_value()?,
             }
         }
         for (field, range) in self.metadata()? {

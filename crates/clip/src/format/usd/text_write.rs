@@ -179,7 +179,11 @@ fn format(kind: Kind, value: &Value) -> String {
 
 fn float(text: &mut String, scalar: Scalar, value: f32) {
     let value = if scalar == Scalar::Half { half_value(half_bits(value)) } else { value };
-    let _ = write!(text, "{value}");
+    // without an exponent a small number is mostly zeros
+    let _ = match value != 0.0 && value.abs() < 1e-5 {
+        true => write!(text, "{value:e}"),
+        false => write!(text, "{value}"),
+    };
 }
 
 /// Commas and brackets around `count` numbers or words.
