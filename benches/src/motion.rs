@@ -138,7 +138,7 @@ fn judged(body: &Body, states: &[State]) -> Result<([f64; 4], f64), String> {
     let file = peers::folder().join("motion.json");
     std::fs::create_dir_all(peers::folder()).map_err(|error| error.to_string())?;
     std::fs::write(&file, problem.to_string()).map_err(|error| error.to_string())?;
-    let printed = peers::measured("pin", "pinocchio", "pinocchio.py", [file.display().to_string()])?;
+    let printed = peers::measured("pin", "pinocchio", "pinocchio_dynamics.py", [file.display().to_string()])?;
     let theirs = printed.first().ok_or("it printed nothing")?;
     let n = body.dof_count();
     let (mut data, mut derivatives) = (Data::new(body), Derivatives::new(body));

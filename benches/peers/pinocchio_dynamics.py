@@ -1,6 +1,6 @@
 """Pinocchio on the figure that `cargo run --release -p benches -- motion --peers` writes: its answers, and its times.
 
-usage: pinocchio.py FILE
+usage: pinocchio_dynamics.py FILE
 
 The file is JSON: joints (parent, kind, offset, rest quaternion xyzw, mass, center, moments about it by rows), gravity, and states q, v, a.
 A free joint is a translation and a ball, so that velocities are the same numbers on both sides. Prints one line of JSON.
