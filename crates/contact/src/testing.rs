@@ -1,6 +1,7 @@
-//! What several tests share: numbers that look random and are the same everywhere.
+//! What several tests share: numbers that look random and are the same everywhere, and numbers without rounding.
 
-use geometry::Vec3;
+use geometry::{Mat3, Vec3};
+use num_rational::BigRational;
 
 /// xorshift64*.
 pub(crate) struct Random(u64);
@@ -22,6 +23,34 @@ impl Random {
     pub(crate) fn vec3(&mut self) -> Vec3 {
         Vec3::new(self.unit(), self.unit(), self.unit()) * 2.0 - Vec3::ONE
     }
+
+    /// A rotation.
+    pub(crate) fn rotation(&mut self) -> Mat3 {
+        let axis = self.vec3().normalize_or(Vec3::Y);
+        Mat3::from_axis_angle(axis, 3.0 * self.unit())
+    }
+}
+
+/// A place without rounding.
+pub(crate) type Exact = [BigRational; 3];
+
+/// A number of double precision as what it stands for.
+pub(crate) fn rational(x: f64) -> BigRational {
+    BigRational::from_float(x).expect("tests use finite numbers")
+}
+
+pub(crate) fn exact(p: [f64; 3]) -> Exact {
+    p.map(rational)
+}
+
+/// a − b.
+pub(crate) fn sub(a: &Exact, b: &Exact) -> Exact {
+    std::array::from_fn(|i| &a[i] - &b[i])
+}
+
+/// a·b.
+pub(crate) fn dot(a: &Exact, b: &Exact) -> BigRational {
+    &a[0] * &b[0] + &a[1] * &b[1] + &a[2] * &b[2]
 }
 
 /// A sheet of n×n quads of one metre, folded into `layers` that lie `gap` apart.

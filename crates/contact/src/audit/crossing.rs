@@ -210,23 +210,10 @@ mod tests {
     use num_rational::Ratio;
 
     use super::*;
-
-    type Exact = [BigRational; 3];
+    use crate::testing::{Exact, dot, exact, sub};
 
     fn crossed(a: &[Point; 3], b: &[Point; 3], same: impl Fn(usize, usize) -> bool) -> bool {
         cross(&Triangle::new(*a), &Triangle::new(*b), same)
-    }
-
-    fn exact(p: &Point) -> Exact {
-        p.map(|x| BigRational::from_float(x).expect("tests use finite numbers"))
-    }
-
-    fn sub(a: &Exact, b: &Exact) -> Exact {
-        std::array::from_fn(|i| &a[i] - &b[i])
-    }
-
-    fn dot(a: &Exact, b: &Exact) -> BigRational {
-        &a[0] * &b[0] + &a[1] * &b[1] + &a[2] * &b[2]
     }
 
     fn vector_product(a: &Exact, b: &Exact) -> Exact {
@@ -261,10 +248,10 @@ mod tests {
     /// Corners of the common part of two triangles, the second not collapsed: the first cut by the second's plane (from
     /// both sides) and by the three planes through its edges. Rational numbers, another way than the one tested.
     fn common(a: &[Point; 3], b: &[Point; 3]) -> Vec<Exact> {
-        let b: Vec<Exact> = b.iter().map(exact).collect();
+        let b: Vec<Exact> = b.iter().copied().map(exact).collect();
         let n = vector_product(&sub(&b[1], &b[0]), &sub(&b[2], &b[0]));
         let minus: Exact = std::array::from_fn(|i| -&n[i]);
-        let mut polygon: Vec<Exact> = a.iter().map(exact).collect();
+        let mut polygon: Vec<Exact> = a.iter().copied().map(exact).collect();
         polygon = clip(&polygon, &n, &b[0]);
         polygon = clip(&polygon, &minus, &b[0]);
         for i in 0..3 {
@@ -276,7 +263,7 @@ mod tests {
 
     fn truly_cross(a: &[Point; 3], b: &[Point; 3], shared: &[Point]) -> bool {
         let (from, by) = if is_collapsed(b) { (b, a) } else { (a, b) };
-        let shared: Vec<Exact> = shared.iter().map(exact).collect();
+        let shared: Vec<Exact> = shared.iter().copied().map(exact).collect();
         let part = common(from, by);
         match shared.len() {
             0 => !part.is_empty(),

@@ -102,6 +102,14 @@ impl StepLimiter<'_> {
                     lengths[i] = lengths[i].max(length);
                 }
             }
+            // a pair of nothing but prescribed motions waits for the rounds that hold those back as well
+            for pair in hits.iter().map(|&(k, _)| &open[k].0) {
+                let is_waiting =
+                    pair.points.iter().flat_map(|&p| self.dofs(p as usize)).all(|d| self.is_prescribed(d));
+                if is_waiting && round < RELATIVE_ROUNDS {
+                    pair.points.iter().for_each(|&p| changed[p as usize] = true);
+                }
+            }
             if grown {
                 open = self.open(list, &lengths);
                 changed.clear();
@@ -219,5 +227,193 @@ mod tests {
         assert_eq!(displacements[0], Vec3::ZERO);
         assert_eq!(displacements[2..], [Vec3::ZERO; 3]);
         assert_eq!(displacements[1], Vec3::X);
+    }
+
+    const CANDIDATE: Candidate = Candidate {
+        pair: Pair { kind: PairKind::VertexTriangle, points: [0, 2, 3, 4], primitives: [0, 0] },
+        min_distance: 1e-3,
+        dhat: 3e-3,
+    };
+
+    /// The scene of `limited` with a floor of its own.
+    fn with_limiter<T>(floor: f64, known: &[bool], of: impl FnOnce(&StepLimiter) -> T) -> T {
+        let triangle = [Vec3::new(-1.0, 0.0, -1.0), Vec3::new(1.0, 0.0, -1.0), Vec3::new(0.0, 0.0, 1.0)];
+        let start: Vec<Vec3> = [0.1 * Vec3::Y, 9.0 * Vec3::X].into_iter().chain(triangle).collect();
+        let attachment = Attachment::embedded([vec![(0, 1.0)], vec![(1, 0.25), (2, 0.75)]]);
+        of(&StepLimiter {
+            start: &start,
+            attachment: &attachment,
+            displacements: [1.0, 2.0, 4.0, 8.0, 16.0, 32.0].map(|x| x * Vec3::X).to_vec(),
+            known,
+            body_points: 3,
+            floor,
+        })
+    }
+
+    /// o + max(min(0.4 d̂, 0.2 g), min(floor, 0.5 d̂)), and 0.9 of the distance, or nearly all of it where less than half of the
+    /// thickness is left.
+    #[test]
+    fn what_is_kept_in_closed_form() {
+        let margin = |floor: f64, distance: f64| with_limiter(floor, &[], |s| s.margin(&CANDIDATE, distance));
+        let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-15, "{a} is not {b}");
+        near(margin(0.0, 0.1), 1e-3 + 0.4 * 3e-3); // from afar
+        near(margin(0.0, 3e-3), 1e-3 + 0.2 * 2e-3); // from near
+        near(margin(1e-3, 3e-3), 1e-3 + 1e-3); // files hold no less
+        near(margin(1.0, 3e-3), 1e-3 + 0.5 * 3e-3); // but half of the reach is left
+        near(margin(1e-6, 0.5e-3), 1e-3 + 1e-6); // within the thickness
+        let keep = |distance: f64| with_limiter(1e-5, &[], |s| s.keep(&CANDIDATE, distance));
+        assert_eq!([keep(0.52e-3), keep(0.50e-3), keep(0.2e-3)], [0.9, 0.9999, 0.9999]);
+    }
+
+    #[test]
+    fn degrees_of_freedom_are_those_of_the_body_and_then_of_the_obstacles() {
+        with_limiter(0.0, &[false, true, false], |step| {
+            let dofs = |point| step.dofs(point).collect::<Vec<_>>();
+            assert_eq!([dofs(0), dofs(1), dofs(2), dofs(4)], [vec![0], vec![1, 2], vec![3], vec![5]]);
+            assert_eq!(step.end(0), Vec3::new(1.0, 0.1, 0.0));
+            assert_eq!(step.end(1), Vec3::new(9.0 + 0.25 * 2.0 + 0.75 * 4.0, 0.0, 0.0));
+            assert_eq!(step.end(3), Vec3::new(1.0 + 16.0, 0.0, -1.0));
+            let prescribed = [0, 1, 2, 3, 4].map(|dof| step.is_prescribed(dof));
+            assert_eq!(prescribed, [false, true, false, true, true]);
+            // the obstacle's motion; without anything prescribed the mean of all
+            let ends: Vec<Vec3> = (0..5).map(|i| step.end(i)).collect();
+            let mean = step.common_motion(&CANDIDATE.pair, &ends);
+            assert!(mean.distance((8.0 + 16.0 + 32.0) / 3.0 * Vec3::X) < 1e-14, "{mean}");
+            let own = Pair { kind: PairKind::EdgeEdge, points: [0, 1, 0, 1], primitives: [0, 0] };
+            let mean = step.common_motion(&own, &ends);
+            assert!(mean.distance(0.5 * (1.0 + 3.5) * Vec3::X) < 1e-14, "{mean}");
+        });
+    }
+
+    /// Beyond the sum of both displacements nothing has to be looked at; up to it everything.
+    #[test]
+    fn a_pair_is_open_as_far_as_its_points_reach() {
+        let margin = 1e-3 + 0.4 * 3e-3;
+        let is_open = |lengths: [f64; 5]| {
+            let open = with_limiter(0.0, &[], |step| step.open(&[CANDIDATE], &lengths));
+            open.first().is_some_and(|(pair, kept, keep)| {
+                assert_eq!((*pair, *keep), (CANDIDATE.pair, 0.9));
+                assert!((*kept - margin).abs() < 1e-15);
+                true
+            })
+        };
+        let needed = 0.1 - margin;
+        assert!(is_open([needed + 1e-9, 0.0, 0.0, 0.0, 0.0]));
+        assert!(!is_open([needed - 1e-9, 5.0, 0.0, 0.0, 0.0]));
+        assert!(is_open([0.5 * needed, 0.0, 0.1 * needed, 0.0, 0.5 * needed + 1e-9]));
+        assert!(!is_open([0.5 * needed, 0.0, 0.4 * needed, 0.4 * needed, 0.5 * needed - 1e-9]));
+        assert!(!is_open([0.0; 5]));
+    }
+
+    /// Falling on what rests: all but a thousandth and the last fiftieth of the way to the margin is taken.
+    #[test]
+    fn a_landing_takes_what_there_is() {
+        for (height, kept) in [(0.1, 2.2e-3), (2e-3, 1.2e-3), (5e-3, 1.8e-3)] {
+            let displacements = limited(height, -Vec3::Y, Vec3::ZERO);
+            let left = height + displacements[0].y;
+            assert!(left >= kept, "{height}: {left}");
+            assert!(left < 1.02 * kept + 1.1e-3 * (height - kept), "{height}: {left}");
+            // sideways it is held back as much: the same share of its step
+            let slanted = limited(height, -Vec3::Y + 0.1 * Vec3::X, Vec3::ZERO)[0];
+            assert!((slanted.x / 0.1 + slanted.y).abs() < 1e-12, "{slanted}");
+        }
+    }
+
+    /// A point at rest is taken along by what rises under it, into the way of something that it would never have met: that one is looked at
+    /// as well, and what rises waits.
+    #[test]
+    fn what_is_taken_along_does_not_pass_what_it_then_meets() {
+        let triangle = [Vec3::new(-1.0, 0.0, -1.0), Vec3::new(1.0, 0.0, -1.0), Vec3::new(0.0, 0.0, 1.0)];
+        let ceiling = triangle.map(|p| p + 0.5 * Vec3::Y);
+        let start: Vec<Vec3> = [2e-3 * Vec3::Y].into_iter().chain(triangle).chain(ceiling).collect();
+        let pair = |t: u32| Pair {
+            kind: PairKind::VertexTriangle,
+            points: [0, 3 * t + 1, 3 * t + 2, 3 * t + 3],
+            primitives: [0, t],
+        };
+        let list = [0, 1].map(|t| Candidate { pair: pair(t), ..CANDIDATE });
+        let step = StepLimiter {
+            start: &start,
+            attachment: &Attachment::identity(1),
+            displacements: [Vec3::ZERO].into_iter().chain([Vec3::Y; 3]).chain([Vec3::ZERO; 3]).collect(),
+            known: &[],
+            body_points: 1,
+            floor: 1e-6,
+        };
+        let displacements = step.limited(&list, false);
+        let point = 2e-3 + displacements[0].y;
+        assert!(point <= 0.5 - 1e-3, "it passed the ceiling: {point}");
+        for d in &displacements[1..4] {
+            assert!(d.y < point - 1e-3, "what rises passed the point: {d} {point}");
+        }
+        assert_eq!(displacements[4..], [Vec3::ZERO; 3]);
+    }
+
+    /// Points above, below and between triangles that all move anyhow: whatever is left of their steps, each pair keeps what it must all the
+    /// way, to the exact paths' rounding; what was to be shorter only is; and what meets nothing goes all the way.
+    #[test]
+    fn no_pair_of_a_crowd_comes_nearer_than_it_may() {
+        let mut random = crate::testing::Random::new(18);
+        let (mut cut, mut whole) = (0, 0);
+        for round in 0..40 {
+            let count = 8;
+            let mut start: Vec<Vec3> = Vec::new();
+            for _ in 0..count {
+                let at = 0.3 * random.vec3();
+                start.extend((0..4).map(|_| at + 0.1 * random.vec3()));
+            }
+            let wanted: Vec<Vec3> = start.iter().map(|_| 0.1 * random.vec3()).collect();
+            let mut list = Vec::new();
+            for a in 0..count {
+                for b in 0..count {
+                    let [p, q] = [a, b].map(|k| 4 * k as u32);
+                    let vertex = (PairKind::VertexTriangle, [p, q + 1, q + 2, q + 3]);
+                    let edges = (PairKind::EdgeEdge, [p + 1, p + 2, q + 1, q + 2]);
+                    for (kind, points) in [vertex, edges] {
+                        if kind == PairKind::VertexTriangle || a < b {
+                            let pair = Pair { kind, points, primitives: [a as u32, b as u32] };
+                            list.push(Candidate { pair, min_distance: 2e-3, dhat: 3e-3 });
+                        }
+                    }
+                }
+            }
+            // the last eight points are an obstacle's
+            let (only_shorter, carried) = (round % 2 == 1, start.len() - 8);
+            let attachment = Attachment::identity(carried);
+            let known: Vec<bool> = (0..carried).map(|i| i % 5 == 0).collect();
+            let limiter = |displacements: Vec<Vec3>| StepLimiter {
+                start: &start,
+                attachment: &attachment,
+                displacements,
+                known: &known,
+                body_points: carried,
+                floor: 1e-6,
+            };
+            let taken = limiter(wanted.clone()).limited(&list, only_shorter);
+            let judge = limiter(taken.clone());
+            for candidate in &list {
+                let (x, d) = (candidate.pair.gather(&start), candidate.pair.gather(&taken));
+                let kind = candidate.pair.kind;
+                let initial = closest(kind, &x).distance;
+                let margin = judge.margin(candidate, initial);
+                let kept = margin.min(judge.keep(candidate, initial) * initial * 0.99);
+                for step in 1..=16 {
+                    let t = f64::from(step) / 16.0;
+                    let here: [Vec3; 4] = std::array::from_fn(|i| x[i] + t * d[i]);
+                    let distance = closest(kind, &here).distance;
+                    assert!(distance >= kept - 1e-12, "{round} {kind:?} at {t}: {distance} < {kept}");
+                }
+            }
+            for (taken, wanted) in taken.iter().zip(&wanted) {
+                cut += usize::from(taken != wanted);
+                whole += usize::from(taken == wanted);
+                if only_shorter {
+                    let share = taken.dot(*wanted) / wanted.length_squared();
+                    assert!((0.0..=1.0).contains(&share), "{share}");
+                    assert!(taken.distance(share * *wanted) < 1e-14);
+                }
+            }
+        }
+        assert!(cut > 50 && whole > 50, "{cut} were held back, {whole} were not");
     }
 }
