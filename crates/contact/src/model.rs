@@ -16,6 +16,8 @@ mod forces;
 mod obstacles;
 mod state;
 mod step;
+#[cfg(test)]
+mod tests;
 
 use dynamics::Span;
 use geometry::{Mat3, Vec3};

@@ -1,0 +1,419 @@
+//! The contact model, call by call, against closed forms: scenes that end well do not show a wrong factor.
+
+use std::sync::Arc;
+
+use dynamics::{ContactModel, ContactStage, Span, StepBound};
+use geometry::{Mat3, Vec3};
+use linear::{Matrix, Pattern};
+
+use super::BarrierContact;
+use crate::{Attachment, CollisionSurface, Error, PairKind, Shape, Sides, plane};
+
+const SECONDS: f64 = 0.01;
+/// d̂ of leaves with sides of 0.1 m.
+const DHAT: f64 = 3e-3;
+const MASSES: [f64; 3] = [0.5, 2.0, 3.0];
+const FREE: [bool; 3] = [false; 3];
+
+/// Three points at a height.
+fn leaf(y: f64) -> Vec<Vec3> {
+    vec![Vec3::new(0.0, y, 0.0), Vec3::new(0.0, y, 0.1), Vec3::new(0.1, y, 0.0)]
+}
+
+fn above(obstacle: CollisionSurface) -> BarrierContact {
+    let cloth = CollisionSurface::free("leaf", leaf(0.0), vec![[0, 1, 2]]);
+    BarrierContact::new(vec![cloth], Attachment::identity(3), vec![obstacle]).expect("sound")
+}
+
+/// A leaf and the ground, which is rougher: μ = √(0.4·0.9) = 0.6.
+fn on_the_ground() -> BarrierContact {
+    let ground = plane("ground", Vec3::ZERO, Vec3::Y, 20.0).expect("sound");
+    above(CollisionSurface { friction: 0.9, ..ground })
+}
+
+/// A leaf and a box of 0.8 m about the origin.
+fn on_a_box() -> BarrierContact {
+    above(Shape::Box { half_size: Vec3::splat(0.4) }.surface("box", 0.8).expect("sound"))
+}
+
+fn shifted(x: &[Vec3], by: Vec3) -> Vec<Vec3> {
+    x.iter().map(|p| *p + by).collect()
+}
+
+/// Obstacles go somewhere at a constant speed, from time 0 on.
+fn span(from: &[Vec3], by: Vec3, duration: f64) -> Span {
+    let velocities = vec![by / duration; from.len()];
+    let positions = [from.to_vec(), shifted(from, by)];
+    Span { start: 0.0, duration, positions, velocities: [velocities.clone(), velocities] }
+}
+
+fn begin(model: &mut BarrierContact, start: &[Vec3], guess: &[Vec3], known: &[bool], time: f64) {
+    let masses = vec![MASSES[0]; start.len() - 3];
+    let masses: Vec<f64> = MASSES.into_iter().chain(masses).collect();
+    let stage = ContactStage { start, guess, masses: &masses, known, seconds: SECONDS, time };
+    model.begin_stage(&stage).expect("sound");
+}
+
+/// Force and matrix of contact alone at x, when the body resists by `diagonal[i]` in all directions.
+fn assembled(model: &mut BarrierContact, x: &[Vec3], diagonal: &[f64]) -> (Vec<Vec3>, Vec<Mat3>) {
+    model.update_contacts(x).expect("sound");
+    let all: Vec<u32> = (0..x.len() as u32).collect();
+    let mut matrix = Matrix::new(Arc::new(Pattern::from_stencils(x.len(), [&all[..]])));
+    for (i, value) in diagonal.iter().enumerate() {
+        matrix.add(i as u32, i as u32, Mat3::IDENTITY * *value);
+    }
+    let mut force = vec![Vec3::ZERO; x.len()];
+    model.assemble(x, &mut force, &mut matrix);
+    let blocks = diagonal.iter().enumerate().map(|(i, value)| matrix.diagonal(i) - Mat3::IDENTITY * *value);
+    (force, blocks.collect())
+}
+
+fn close(a: f64, b: f64, what: &str) {
+    assert!((a - b).abs() <= 1e-9 * b.abs().max(1e-12), "{what}: {a} is not {b}");
+}
+
+/// b, −b′ and b″ of the barrier at u.
+fn barrier(u: f64) -> [f64; 3] {
+    let (log, rest) = (u.ln(), 1.0 - u);
+    let curvature = -2.0 * log + 4.0 * rest / u + (rest / u).powi(2);
+    [-rest * rest * log, rest * rest / u - 2.0 * rest * log, curvature]
+}
+
+/// κ is what the body resists, times how many times faster than 4d̂ per stage the two close; E = κd̂²b, f = −κd̂b′, H = κb″.
+#[test]
+fn a_barrier_is_as_stiff_as_what_it_holds() {
+    let diagonal = [50.0, 80.0, 110.0];
+    let start = leaf(0.4 * DHAT);
+    for (fall, faster) in [(0.0, 1.0), (-0.5, 1.0), (3.9 * DHAT, 1.0), (8.0 * DHAT, 2.0), (1e6, 1e4)] {
+        let mut model = on_the_ground();
+        close(model.dhat(), DHAT, "d̂");
+        begin(&mut model, &start, &shifted(&start, -fall * Vec3::Y), &[false, false, true], SECONDS);
+        let (force, blocks) = assembled(&mut model, &start, &diagonal);
+        assert_eq!(model.report().contacts, 3);
+        let [value, slope, curvature] = barrier(0.4);
+        let mut energy = 0.0;
+        for i in 0..2 {
+            let kappa = faster * diagonal[i];
+            close(force[i].y, kappa * DHAT * slope, "force");
+            close(blocks[i].y_axis.y, kappa * curvature, "stiffness");
+            assert!(force[i].x.abs() + force[i].z.abs() < 1e-9 * force[i].y);
+            energy += kappa * DHAT * DHAT * value;
+        }
+        assert_eq!(force[2], Vec3::ZERO, "what is known resists nothing");
+        close(model.value(&start), energy, "energy");
+        // κ stays for the stage, whatever the system becomes
+        let again = assembled(&mut model, &start, &[1e3; 3]).0;
+        assert_eq!(again, force);
+        assert_eq!(model.value(&leaf(1.01 * DHAT)), 0.0, "beyond its reach");
+    }
+}
+
+/// μN of the stage before; sticks with 10κ to where it was, slides at the cap, and drags its anchor along.
+#[test]
+fn friction_lags_by_a_stage() {
+    let diagonal = [50.0, 80.0, 110.0];
+    let start = leaf(0.4 * DHAT);
+    let known = [false, false, true];
+    let limit = |i: usize| 0.6 * diagonal[i] * DHAT * barrier(0.4)[1];
+    let stick = |i: usize| 10.0 * diagonal[i];
+    let mut model = on_the_ground();
+    begin(&mut model, &start, &start, &known, SECONDS);
+    assembled(&mut model, &start, &diagonal);
+    model.end_stage(&start);
+    let contacts = &model.state.friction_contacts;
+    assert_eq!(contacts.len(), 2, "what is known has none");
+    for (i, contact) in contacts.iter().enumerate() {
+        assert_eq!((contact.pair.kind, contact.pair.points[0]), (PairKind::VertexTriangle, i as u32));
+        close(contact.friction.limit, limit(i), "limit");
+        close(contact.friction.stiffness, stick(i), "stiffness");
+        assert!(
+            contact
+                .friction
+                .slip(&contact.pair.gather(&[start.clone(), model.obstacle_positions().to_vec()].concat()))
+                .length()
+                < 1e-15
+        );
+    }
+    let slack = limit(0) / stick(0);
+    for (way, expected) in [(0.5 * slack, 0.5), (3.0 * slack, 1.0)] {
+        model.commit();
+        begin(&mut model, &start, &start, &known, SECONDS);
+        let there = shifted(&start, way * Vec3::X);
+        let (force, _) = assembled(&mut model, &there, &diagonal);
+        for i in 0..2 {
+            close(force[i].x, -expected * limit(i), "against the slip");
+        }
+        model.end_stage(&there);
+        let points = [there.clone(), model.obstacle_positions().to_vec()].concat();
+        for (i, contact) in model.state.friction_contacts.iter().enumerate() {
+            let slip = contact.friction.slip(&contact.pair.gather(&points));
+            close(slip.x, expected * limit(i) / stick(i), "what is left of the slip");
+        }
+        model.rewind();
+    }
+}
+
+/// Crossed leaves: each edge through a triangle is pulled by 20·speed/(mobility·stage), with the drag that ends at the speed.
+#[test]
+fn crossed_surfaces_are_drawn_apart_at_the_right_scale() {
+    let blade = [Vec3::new(0.02, -0.03, 0.02), Vec3::new(0.04, -0.03, 0.03), Vec3::new(0.03, 0.04, 0.025)];
+    let rest = [leaf(0.0), blade.to_vec()].concat();
+    let cloth = CollisionSurface::free("leaves", rest.clone(), vec![[0, 1, 2], [3, 4, 5]]);
+    let mut model = BarrierContact::new(vec![cloth], Attachment::identity(6), Vec::new()).expect("sound");
+    let known = [false, true, false, false, false, false];
+    begin(&mut model, &rest, &rest, &known, SECONDS);
+    assert_eq!((model.report().crossings, model.report().inside), (1, 0));
+    let mut x = rest.clone();
+    x[5] += Vec3::new(0.0, -1e-3, 5e-4);
+    for x in [rest.clone(), x] {
+        let (force, blocks) = assembled(&mut model, &x, &[70.0; 6]);
+        let (mut expected, mut stiffness) = (vec![Vec3::ZERO; 6], [0.0; 6]);
+        let contour_forces = model.intersections.contour_forces(&model.mesh, &x, 1.0, 1.0);
+        assert_eq!(contour_forces.len(), 2, "two edges of the blade");
+        for (points, contour) in contour_forces {
+            let places = points.map(|p| p as usize);
+            let masses = [MASSES[0], f64::INFINITY, MASSES[2], MASSES[0], MASSES[0], MASSES[0]];
+            let mobility: f64 = (0..5).map(|k| contour.weights[k].powi(2) / masses[places[k]]).sum();
+            let strength = 20.0 * 0.5 / (mobility * SECONDS);
+            let v: Vec3 =
+                (0..5).map(|k| contour.weights[k] * (x[places[k]] - rest[places[k]]) / SECONDS).sum();
+            for k in 0..5 {
+                expected[places[k]] += contour.weights[k] * strength * (contour.direction - v / 0.5);
+                stiffness[places[k]] += contour.weights[k].powi(2) * strength / (0.5 * SECONDS);
+            }
+        }
+        for i in 0..6 {
+            assert!(
+                force[i].distance(expected[i]) < 1e-9 * (1.0 + expected[i].length()),
+                "{i}: {}",
+                force[i]
+            );
+            close(blocks[i].x_axis.x, stiffness[i], "drag");
+        }
+        assert!(force.iter().map(|f| f.length()).sum::<f64>() > 1.0);
+    }
+}
+
+/// Inside a solid: m/Δt² towards the nearest place outside, so that half of the way is gone in a stage.
+#[test]
+fn what_is_inside_is_led_out() {
+    let solid = Shape::Box { half_size: Vec3::splat(0.4) }.surface("box", 0.8).expect("sound");
+    let mut model = above(CollisionSurface { sides: Sides::Front, ..solid });
+    let x = leaf(0.35);
+    begin(&mut model, &x, &x, &[false, true, false], SECONDS);
+    assert_eq!((model.report().crossings, model.report().inside), (0, 3));
+    let (force, blocks) = assembled(&mut model, &x, &[70.0; 3]);
+    for i in [0, 2] {
+        let stiffness = MASSES[i] / (SECONDS * SECONDS);
+        assert!(force[i].distance(0.05 * stiffness * Vec3::Y) < 1e-9 * stiffness, "{}", force[i]);
+        close(blocks[i].x_axis.x, stiffness, "stiffness");
+    }
+    assert_eq!(force[1], Vec3::ZERO, "known");
+}
+
+#[test]
+fn targets_are_where_the_animation_is() {
+    let mut model = on_the_ground();
+    let rest = model.obstacle_positions().to_vec();
+    model.sample_targets(7.0);
+    assert_eq!(model.targets, rest, "nothing to follow");
+    model.follow(span(&rest, 0.02 * Vec3::Y, 0.1)).expect("sound");
+    for (time, rise) in [(0.0, 0.0), (0.05, 0.01), (0.1, 0.02)] {
+        model.sample_targets(time);
+        let lift = |i: usize| model.targets[i] - rest[i];
+        (0..3).for_each(|i| assert!(lift(i).distance(rise * Vec3::Y) < 1e-12, "{time}: {}", lift(i)));
+    }
+    begin(&mut model, &leaf(0.5), &leaf(0.5), &FREE, 0.05);
+    assert!(model.obstacle_displacements().iter().all(|d| d.distance(0.01 * Vec3::Y) < 1e-12));
+    model.freeze_obstacles();
+    assert_eq!(model.obstacle_displacements(), [Vec3::ZERO; 3]);
+    model.advance_obstacles(0.1);
+    assert_eq!(model.obstacle_positions(), shifted(&rest, 0.02 * Vec3::Y));
+    model.rewind();
+    assert_eq!(model.obstacle_positions(), rest, "nothing was committed");
+    model.advance_obstacles(0.1);
+    model.commit();
+    model.rewind();
+    assert_eq!(model.obstacle_positions(), shifted(&rest, 0.02 * Vec3::Y));
+    let bytes = model.to_bytes();
+    let mut other = on_the_ground();
+    assert!(other.restore(&bytes) && !other.restore(&bytes[8..]));
+    assert_eq!(other.obstacle_positions(), model.obstacle_positions());
+    assert_eq!(other.to_bytes(), bytes);
+}
+
+/// A cut is further than four sizes and faster than 150 m/s; what is held back further than four sizes is lost.
+#[test]
+fn a_jump_is_a_cut_and_a_motion_is_not() {
+    let size = 0.8 * 3.0_f64.sqrt();
+    let go = |way: f64, duration: f64| {
+        let mut model = on_a_box();
+        let rest = model.obstacle_positions().to_vec();
+        model.state.may_intersect = false;
+        model.follow(span(&rest, way * Vec3::X, duration)).expect("sound");
+        let jumped = model.obstacle_positions() == shifted(&rest, way * Vec3::X);
+        assert_eq!((model.report().teleported, model.state.may_intersect), (jumped, jumped));
+        jumped
+    };
+    assert!(go(4.01 * size, 0.01) && !go(3.99 * size, 0.01), "in sizes");
+    assert!(go(151.0, 1.0) && !go(149.0, 1.0), "in metres per second");
+    for (behind, is_lost) in [(3.99, false), (4.01, true)] {
+        let mut model = on_a_box();
+        let rest = model.obstacle_positions().to_vec();
+        model.place_obstacles(&shifted(&rest, behind * size * Vec3::X)).expect("sound");
+        model.follow(span(&rest, Vec3::ZERO, 0.1)).expect("sound");
+        assert_eq!(model.report().teleported, is_lost);
+    }
+    let mut model = on_a_box();
+    let rest = model.obstacle_positions().to_vec();
+    let mut broken = span(&rest, Vec3::ZERO, 0.1);
+    broken.positions[1][2].z = f64::NAN;
+    let error = model.follow(broken).expect_err("not finite");
+    assert_eq!(error, Error::NotFinite { surface: "box".into(), point: 2 });
+    for end in 0..2 {
+        let mut short = span(&rest, Vec3::ZERO, 0.1);
+        short.positions[end].pop();
+        assert!(matches!(model.follow(short), Err(Error::Sizes { .. })));
+    }
+    assert!(matches!(model.place_obstacles(&rest[1..]), Err(Error::Sizes { .. })));
+}
+
+/// A quarter of the obstacle's size in a step, and that many substeps where it is near.
+#[test]
+fn obstacles_go_no_further_in_a_step_than_can_be_seen() {
+    let furthest = 0.25 * 0.8 * 3.0_f64.sqrt();
+    let mut model = on_a_box();
+    let rest = model.obstacle_positions().to_vec();
+    model.place_obstacles(&shifted(&rest, -Vec3::X)).expect("sound");
+    model.follow(span(&rest, Vec3::ZERO, 0.1)).expect("sound");
+    begin(&mut model, &leaf(2.0), &leaf(2.0), &FREE, 0.1);
+    for d in model.obstacle_displacements() {
+        assert!(d.distance(furthest * Vec3::X) < 1e-12, "{d}");
+    }
+    for (y, seconds, way, expected) in
+        [(0.402, 0.1, 1.0, 1.0), (0.402, 0.05, 1.0, 0.5), (0.402, 0.1, 0.25, 0.25), (2.0, 0.1, 1.0, 0.0)]
+    {
+        let mut model = on_a_box();
+        model.follow(span(&rest, way * Vec3::X, 0.1)).expect("sound");
+        begin(&mut model, &leaf(y), &leaf(y), &FREE, 0.0);
+        close(model.required_substeps(seconds), expected / furthest, "substeps");
+    }
+    assert_eq!(on_a_box().required_substeps(1.0), 0.0, "nothing to follow");
+    // what is held back by more than its way and half its size gets no further by shorter steps
+    for (behind, expected) in
+        [(0.1 + 0.99 * 2.0 * furthest, 0.1 / furthest), (0.1 + 1.01 * 2.0 * furthest, 0.0)]
+    {
+        let mut model = on_a_box();
+        model.follow(span(&rest, 0.1 * Vec3::X, 0.1)).expect("sound");
+        begin(&mut model, &leaf(0.402), &leaf(0.402), &FREE, 0.0);
+        model.targets = shifted(&rest, behind * Vec3::Z);
+        close(model.required_substeps(0.1), expected, "held");
+    }
+}
+
+#[test]
+fn a_free_way_is_told_from_one_that_is_not() {
+    let free = |from: f64, to: f64, rise: f64| {
+        let mut model = on_the_ground();
+        let rest = model.obstacle_positions().to_vec();
+        model.follow(span(&rest, rise * Vec3::Y, 0.1)).expect("sound");
+        model.is_step_collision_free(&leaf(from), &leaf(to), 0.1).expect("sound")
+    };
+    assert!(free(0.1, 0.05, 0.0) && free(0.1, 1.02 * DHAT, 0.0));
+    assert!(!free(0.1, 0.98 * DHAT, 0.0) && !free(0.1, -0.1, 0.0), "within its reach, or through");
+    assert!(!free(0.98 * DHAT, 0.1, 0.0), "active from the start");
+    assert!(!free(0.05, 0.05, 0.1) && free(0.05, 0.15, 0.1), "the ground comes");
+    assert!(!free(-0.1, 0.1, 0.0), "behind");
+    let mut model = on_the_ground();
+    assert!(matches!(
+        model.is_step_collision_free(&leaf(0.1)[1..], &leaf(0.1), 0.1),
+        Err(dynamics::Error::Contact(_))
+    ));
+    // where the list is right at the start, that decides; elsewhere the whole way
+    let likely = |model: &mut BarrierContact, from: f64, to: f64| {
+        model.is_likely_collision_free(&leaf(from), &leaf(to), 0.1).expect("sound")
+    };
+    assert!(!likely(&mut model, 0.1, -0.1), "no list yet");
+    begin(&mut model, &leaf(0.1), &leaf(0.1), &FREE, 0.1);
+    assert!(likely(&mut model, 0.1, -0.1));
+    begin(&mut model, &leaf(0.5 * DHAT), &leaf(0.1), &FREE, 0.1);
+    assert!(!likely(&mut model, 0.5 * DHAT, 0.1), "active");
+}
+
+/// Down on the ground: to the margin; the ground comes: taken along; known: the ground waits, and the report says by how much.
+#[test]
+fn steps_are_limited_and_obstacles_wait() {
+    let mut model = on_the_ground();
+    begin(&mut model, &leaf(0.05), &leaf(-0.05), &FREE, SECONDS);
+    let mut delta = vec![-0.1 * Vec3::Y; 3];
+    let bound = model.limit_step(&leaf(0.05), &mut delta).expect("sound");
+    assert_eq!(bound, StepBound { shortened: 3, lag: 0.0 });
+    for d in &delta {
+        let left = 0.05 + d.y;
+        assert!(left >= 0.4 * DHAT && left < 0.44 * DHAT, "{left}");
+    }
+    let mut short = vec![-0.01 * Vec3::Y; 3];
+    let bound = model.limit_step(&leaf(0.05), &mut short).expect("sound");
+    assert_eq!((bound.shortened, short), (0, vec![-0.01 * Vec3::Y; 3]));
+
+    let rest = model.obstacle_positions().to_vec();
+    for (known, waits) in [([false; 3], false), ([true; 3], true)] {
+        let mut model = on_the_ground();
+        model.follow(span(&rest, 0.1 * Vec3::Y, 0.1)).expect("sound");
+        begin(&mut model, &leaf(0.05), &leaf(0.05), &known, 0.1);
+        let mut delta = vec![Vec3::ZERO; 3];
+        let bound = model.limit_step(&leaf(0.05), &mut delta).expect("sound");
+        let ground = model.obstacle_positions()[0].y;
+        for d in &delta {
+            assert!(0.05 + d.y > ground, "{d} {ground}");
+        }
+        model.end_stage(&shifted(&leaf(0.05), delta[0]));
+        let report = model.report();
+        if waits {
+            assert!(ground < 0.05 && ground > 0.05 - 0.5 * DHAT, "{ground}");
+            close(bound.lag, 0.1 - ground, "lag");
+            close(report.lag, 0.1 - ground, "reported lag");
+            assert_eq!((report.lagging, report.place), (Some((1, 0)), model.obstacle_positions()[0]));
+            assert_eq!(delta, [Vec3::ZERO; 3]);
+        } else {
+            assert_eq!(model.obstacle_positions(), shifted(&rest, 0.1 * Vec3::Y));
+            assert_eq!((bound.shortened, bound.lag), (3, 0.0));
+            assert_eq!((report.lag, report.lagging), (0.0, None));
+        }
+    }
+    // a kilometre away files of single precision hold no less than 0.4 mm
+    let far = |y: f64| shifted(&leaf(y), 1e3 * Vec3::X);
+    let ground = plane("ground", Vec3::ZERO, Vec3::Y, 1e3).expect("sound");
+    let mut model =
+        above(CollisionSurface { rest_positions: shifted(&ground.rest_positions, 1e3 * Vec3::X), ..ground });
+    begin(&mut model, &far(1.5e-3), &far(0.0), &FREE, SECONDS);
+    let largest = model.obstacle_positions().iter().fold(0.0_f64, |most, p| most.max(p.abs().max_element()));
+    let mut delta = vec![-Vec3::Y; 3];
+    model.limit_step(&far(1.5e-3), &mut delta).expect("sound");
+    let left = 1.5e-3 + delta[0].y;
+    assert!(left >= 4e-7 * largest && left < 1.03 * 4e-7 * largest, "{left} {largest}");
+}
+
+#[test]
+fn lists_have_room_for_what_moves_and_stencils_for_what_is_near() {
+    let model = on_the_ground();
+    let slack = |way: f64| model.candidate_slack(&leaf(0.5), &shifted(&leaf(0.5), way * Vec3::Z));
+    close(slack(0.0), 0.5 * DHAT, "at rest");
+    close(slack(0.02), 0.01, "half of the way");
+    close(slack(1.0), 0.15 * 0.1, "at most");
+    for (y, active, soon) in [(0.9, true, true), (1.1, false, true), (1.4, false, true), (2.1, false, false)]
+    {
+        let mut model = on_the_ground();
+        begin(&mut model, &leaf(y * DHAT), &leaf(y * DHAT), &FREE, SECONDS);
+        model.update_contacts(&leaf(y * DHAT)).expect("sound");
+        let (mut now, mut then) = (Vec::new(), Vec::new());
+        model.stencils(&mut |points| now.push(points.to_vec()));
+        model.candidate_stencils(&mut |points| then.push(points.to_vec()));
+        let expected = |is: bool| if is { vec![vec![0], vec![1], vec![2]] } else { Vec::new() };
+        assert_eq!(now, expected(active), "{y}");
+        then.dedup();
+        then.sort();
+        then.dedup();
+        assert_eq!(then, expected(soon), "{y}");
+    }
+}
