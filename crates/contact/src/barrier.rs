@@ -323,4 +323,94 @@ mod tests {
         assert_eq!(barrier.gradient(&above(0.0)), [Vec3::ZERO; 4]);
         assert_eq!(barrier.hessian(&above(0.0)), Block::ZERO);
     }
+
+    /// [a]× b = a × b, and d²c without what can be negative is 2 JᵀJ, J the change of u×v.
+    #[test]
+    fn the_gauss_newton_part_is_the_square_of_the_change_of_the_cross_product() {
+        let mut random = Random::new(24);
+        for _ in 0..20 {
+            let (a, b) = (random.vec3(), random.vec3());
+            assert!((skew(a) * b).distance(a.cross(b)) < 1e-15);
+            let x: [Vec3; 4] = std::array::from_fn(|_| random.vec3());
+            let across = |x: &[Vec3; 4]| (x[1] - x[0]).cross(x[3] - x[2]);
+            let barrier = Barrier::edge_edge(3.0, 0.1, DHAT, [40.0, 40.0]);
+            let mollifier = barrier.mollifier(&x).expect("all angles are small for such edges");
+            assert!((mollifier.across - across(&x)).length() < 1e-15);
+            // u×v is linear in each coordinate: differences are exact
+            let slope: [Vec3; 12] = std::array::from_fn(|k| {
+                let [mut up, mut down] = [x, x];
+                up[k / 3][k % 3] += 0.5;
+                down[k / 3][k % 3] -= 0.5;
+                across(&up) - across(&down)
+            });
+            let block = mollifier.hessian_of_c(true);
+            for i in 0..12 {
+                for j in 0..12 {
+                    let expected = 2.0 * slope[i].dot(slope[j]);
+                    assert!((block.entry(i, j) - expected).abs() < 1e-12, "{i} {j}");
+                }
+                let gradient = mollifier.gradient_of_c()[i / 3][i % 3];
+                assert!((gradient - 2.0 * across(&x).dot(slope[i])).abs() < 1e-12, "{i}");
+            }
+        }
+    }
+
+    /// scale (abᵀ + baᵀ) has the eigenvalues scale (a·b ± |a||b|): the positive one stays, the other goes.
+    #[test]
+    fn the_positive_part_of_a_symmetric_product_is_what_eigenvalues_say() {
+        let mut random = Random::new(25);
+        for round in 0..20 {
+            let [a, b]: [[Vec3; 4]; 2] = std::array::from_fn(|_| std::array::from_fn(|_| random.vec3()));
+            let scale = if round % 2 == 0 { 0.7 } else { -0.7 };
+            let (mut whole, mut positive) = (Block::ZERO, Block::ZERO);
+            add_symmetric(&mut whole, &a, &b, scale);
+            add_positive_symmetric(&mut positive, &a, &b, scale);
+            let expected = whole.projected();
+            for i in 0..12 {
+                for j in 0..12 {
+                    let (p, q) = (a[i / 3][i % 3], b[i / 3][i % 3]);
+                    let (r, s) = (a[j / 3][j % 3], b[j / 3][j % 3]);
+                    assert!((whole.entry(i, j) - scale * (p * s + q * r)).abs() < 1e-14);
+                    assert!((positive.entry(i, j) - expected.entry(i, j)).abs() < 1e-12, "{round}: {i} {j}");
+                }
+            }
+        }
+        // without a direction, and opposite ones: nothing, and nothing infinite
+        let (mut block, one) = (Block::ZERO, [Vec3::X; 4]);
+        add_positive_symmetric(&mut block, &[Vec3::ZERO; 4], &one, 1.0);
+        add_positive_symmetric(&mut block, &one, &[Vec3::ZERO; 4], 1.0);
+        add_positive_symmetric(&mut block, &one, &one.map(|v| -v), 1.0);
+        assert_eq!(block, Block::ZERO);
+    }
+
+    /// Mollified: m·(ψ″ggᵀ + ψ′∇²D)⁺ + ψm′·2JᵀJ + (m′ψ′(∇c∇Dᵀ + ∇D∇cᵀ))⁺, each part by itself.
+    #[test]
+    fn a_mollified_projection_is_the_sum_of_its_positive_parts() {
+        let barrier = Barrier::edge_edge(3.0, 0.1, DHAT, [6.0, 6.0]);
+        let mut random = Random::new(26);
+        for _ in 0..40 {
+            let x = [Vec3::ZERO, 2.0 * Vec3::X, Vec3::new(-0.4, 0.8, 0.0), Vec3::new(1.7, 0.9, 0.3)]
+                .map(|p| p + 0.03 * random.vec3());
+            let m = barrier.mollifier(&x).expect("nearly parallel");
+            let plain = Barrier { parallel: 0.0, ..barrier };
+            let nearest = closest(PairKind::EdgeEdge, &x);
+            let (value, slope, _) = barrier.profile(nearest.distance);
+            let (of_c, of_d) =
+                (m.gradient_of_c(), nearest.weights.map(|w| w * nearest.difference / nearest.distance));
+            let mut mixed = Block::ZERO;
+            add_symmetric(&mut mixed, &of_c, &of_d, m.slope * slope);
+            let mut expected = plain.projected_hessian(&x) * m.value;
+            expected += m.hessian_of_c(true) * (value * m.slope);
+            expected += mixed.projected();
+            let found = barrier.projected_hessian(&x);
+            for k in 0..144 {
+                let (i, j) = (k / 12, k % 12);
+                let error = (found.entry(i, j) - expected.entry(i, j)).abs();
+                assert!(error < 1e-10 * expected.max_abs(), "{i} {j}: {error:e}");
+            }
+            assert!(found.min_eigenvalue() > -1e-10 * found.max_abs());
+            let normal = barrier.normal_force(&x);
+            assert!((normal + slope * m.value).abs() < 1e-12 * normal, "{normal}");
+        }
+    }
 }

@@ -160,4 +160,33 @@ mod tests {
         x[0] = friction.anchor + 0.3 * Vec3::Z + 7.0 * friction.normal;
         assert_eq!(friction.anchor_after(&x), friction.anchor, "sticking, however far apart along n");
     }
+
+    /// Along the slip as stiff as across: μN/‖u‖ of what lies in the plane of contact, so that a Newton step never overshoots.
+    #[test]
+    fn the_projection_bounds_the_energy_from_above() {
+        let friction = friction();
+        let mut random = Random::new(32);
+        for round in 0..40 {
+            let size = if round % 2 == 0 { 0.2 } else { 2.0 };
+            let x: [Vec3; 4] = std::array::from_fn(|_| size * random.vec3());
+            let block = friction.projected_hessian(&x);
+            let pull = friction.stiffness.min(friction.limit / friction.slip(&x).length());
+            for (i, j) in (0..4).flat_map(|i| (0..4).map(move |j| (i, j))) {
+                let share = pull * friction.weights[i] * friction.weights[j];
+                for v in [Vec3::Z, Vec3::new(0.8, -0.6, 0.0)] {
+                    assert!((block.0[i][j] * v).distance(share * v) < 1e-13, "in the plane");
+                }
+                assert!((block.0[i][j] * friction.normal).length() < 1e-13, "across");
+            }
+            let mut above = block;
+            above += friction.hessian(&x) * -1.0;
+            assert!(above.min_eigenvalue() > -1e-12);
+            // E(x + d) ≤ E(x) + ∇E·d + ½ dᵀHd
+            let d: [Vec3; 4] = std::array::from_fn(|_| 0.5 * random.vec3());
+            let there = std::array::from_fn(|i| x[i] + d[i]);
+            let (gradient, bent) = (friction.gradient(&x), block.multiply(&d));
+            let model: f64 = (0..4).map(|i| d[i].dot(gradient[i] + 0.5 * bent[i])).sum();
+            assert!(friction.value(&there) <= friction.value(&x) + model + 1e-12, "{round}");
+        }
+    }
 }

@@ -405,4 +405,89 @@ mod tests {
         let lost = CollisionMesh::new(vec![CollisionSurface::free("cape", points, vec![[0, 1, 4]])]);
         assert!(matches!(lost, Err(Error::NoSuchPoint { point: 4, count: 4, .. })));
     }
+
+    /// Means of thickness and friction, the smaller of two areas, the middle of the simulated edges.
+    #[test]
+    fn what_a_pair_has_of_its_two_surfaces() {
+        let (points, triangles) = quad();
+        let cloth = CollisionSurface {
+            thickness: 0.02,
+            friction: 0.1,
+            ..CollisionSurface::free("cloth", points.clone(), triangles)
+        };
+        let raised = points.iter().map(|p| Vec3::new(3.0 * p.x, 0.5, 2.0 * p.z)).collect();
+        let body = CollisionSurface {
+            thickness: 0.06,
+            friction: 0.4,
+            ..CollisionSurface::obstacle("body", raised, vec![[0, 2, 1]])
+        };
+        let mesh = CollisionMesh::new(vec![cloth, body]).unwrap();
+        let own = mesh.vertex_triangle(3, 0);
+        let mixed = mesh.vertex_triangle(1, 2);
+        assert_eq!((mixed.primitives, mixed.points), ([1, 2], [1, 4, 6, 5]));
+        assert!((mesh.thickness(&mixed) - 0.04).abs() < 1e-16 && (mesh.thickness(&own) - 0.02).abs() < 1e-16);
+        assert!((mesh.friction(&mixed) - 0.2).abs() < 1e-16 && (mesh.friction(&own) - 0.1).abs() < 1e-16);
+        // two halves of the unit square; points 1 and 2 have a third of both, 0 and 3 of one
+        let close = |a: f64, b: f64| assert!((a - b).abs() < 1e-15, "{a} is not {b}");
+        close(mesh.area(&own), 0.5 / 3.0);
+        close(mesh.area(&mixed), 1.0 / 3.0);
+        close(mesh.area(&mesh.vertex_triangle(5, 0)), 0.5);
+        let number = |a: u32, b: u32| mesh.edges().iter().position(|e| *e == [a, b]).unwrap() as u32;
+        let edges = mesh.edge_edge(number(1, 2), number(4, 5));
+        assert_eq!(edges.points, [1, 2, 4, 5]);
+        close(mesh.area(&edges), 1.0 / 3.0);
+        close(mesh.area(&mesh.edge_edge(number(0, 1), number(4, 5))), 0.5 / 3.0);
+        assert_eq!(mesh.median_edge(), 1.0, "of the cloth alone");
+        assert_eq!(
+            (mesh.gap(&mixed, 0.01), mesh.surface_of(5), mesh.points_of(1)),
+            ((mesh.thickness(&mixed), 0.01), 1, 4..8)
+        );
+        // rest lengths set where two edges count as parallel
+        let nearest = closest(edges.kind, &edges.gather(&mesh.rest));
+        let contact = Contact { pair: edges, nearest, min_distance: 0.04, dhat: 0.01 };
+        let expected = Barrier::edge_edge(7.0, 0.04, 0.01, [2.0_f64.sqrt(), 3.0]);
+        assert_eq!(mesh.barrier(&contact, 7.0), expected);
+        assert_eq!([mesh.source(0), mesh.source(2)], [[0, 0], [1, 0]]);
+        assert_eq!([mesh.number((0, 1)), mesh.number((1, 0)), mesh.number((1, 1))], [Some(1), Some(2), None]);
+        let alone = CollisionMesh::new(Vec::new()).unwrap();
+        assert_eq!((alone.median_edge(), alone.point_count()), (0.0, 0));
+    }
+
+    /// Wide at rest: as wished. Narrow: half of the distance. Touching at rest: a hundredth, so that there is a barrier at all.
+    #[test]
+    fn gaps_shrink_with_the_rest_shape() {
+        let (points, triangles) = quad();
+        let thickness = 0.02;
+        let cloth = CollisionSurface { thickness, ..CollisionSurface::free("cloth", points, triangles) };
+        let folded =
+            [0.0, 0.04].map(|y| [Vec3::new(0.0, y, 5.0), Vec3::new(0.0, y, 6.0), Vec3::new(1.0, y, 5.0)]);
+        let mut rest_positions = cloth.rest_positions.clone();
+        rest_positions.extend(folded.concat());
+        rest_positions.push(Vec3::new(0.2, 0.0, 5.2));
+        let known = vec![false; rest_positions.len()];
+        let triangles = [cloth.triangles.clone(), vec![[4, 5, 6], [7, 8, 9]]].concat();
+        let mesh =
+            CollisionMesh::new(vec![CollisionSurface { rest_positions, triangles, known, ..cloth }]).unwrap();
+        let gap = |point: u32, triangle: u32| {
+            let (min_distance, dhat) = mesh.gap(&mesh.vertex_triangle(point, triangle), 0.01);
+            assert!((min_distance / dhat - 2.0).abs() < 1e-12, "both alike");
+            min_distance / thickness
+        };
+        assert!((gap(3, 0) - 1.0).abs() < 1e-12, "0.7 m apart at rest");
+        assert!((gap(7, 2) - 0.5 * 0.04 / 0.03).abs() < 1e-12, "4 cm");
+        assert!((gap(10, 2) - 0.01).abs() < 1e-12, "none");
+    }
+
+    #[test]
+    fn only_a_plane_and_only_its_front_tells_sides() {
+        let cloth = CollisionSurface::free("cloth", vec![-0.3 * Vec3::Y, Vec3::Y, Vec3::X], vec![[0, 1, 2]]);
+        let ground = plane("ground", Vec3::ZERO, Vec3::Y, 10.0).unwrap();
+        let is_behind = |ground: CollisionSurface| {
+            let mesh = CollisionMesh::new(vec![cloth.clone(), ground]).unwrap();
+            mesh.is_behind(&mesh.vertex_triangle(0, 1), &mesh.rest)
+        };
+        assert!(is_behind(ground.clone()));
+        assert!(!is_behind(CollisionSurface { sides: Sides::Both, ..ground.clone() }));
+        assert!(!is_behind(CollisionSurface { faces_only: false, ..ground }));
+    }
 }

@@ -357,4 +357,52 @@ mod tests {
         let far = mesh.vertex_triangle(0, 50);
         assert!(intersections.is_exempt(&mesh, &far), "all its pairs with the ball");
     }
+
+    /// An octant is an eighth of 4π, its copy from the other side minus that; a closed solid 4π inside and nothing outside.
+    #[test]
+    fn solid_angles_in_closed_form() {
+        let octant = [Vec3::X, Vec3::Y, Vec3::Z];
+        assert!((solid_angle(&octant, Vec3::ZERO) - 0.25 * TAU).abs() < 1e-14);
+        assert!((solid_angle(&[Vec3::X, Vec3::Z, Vec3::Y], Vec3::ZERO) + 0.25 * TAU).abs() < 1e-14);
+        let origin = Vec3::new(3.0, -2.0, 5.0);
+        assert!((solid_angle(&octant.map(|p| origin + 0.1 * p), origin) - 0.25 * TAU).abs() < 1e-12);
+        let solid = Shape::Capsule { radius: 0.5, half_length: 0.7 }.surface("solid", 0.2).unwrap();
+        let around = |p: Vec3| -> f64 {
+            solid.triangles.iter().map(|t| solid_angle(&t.map(|v| solid.rest_positions[v as usize]), p)).sum()
+        };
+        for p in [Vec3::ZERO, Vec3::new(0.3, 0.8, -0.2), Vec3::new(0.0, -1.1, 0.1)] {
+            assert!((around(p) - 2.0 * TAU).abs() < 1e-9, "inside at {p}");
+        }
+        for p in [Vec3::X, 1.3 * Vec3::Y, Vec3::new(0.4, 1.1, 0.3)] {
+            assert!(around(p).abs() < 1e-9, "outside at {p}");
+        }
+    }
+
+    /// What is known altogether crosses what it likes, pinned cloth and obstacles included; and behind a one-sided plane is inside.
+    #[test]
+    fn only_what_can_move_is_untangled() {
+        let blade = vec![Vec3::new(0.2, -0.3, 0.2), Vec3::new(0.4, -0.3, 0.3), Vec3::new(0.3, 0.4, 0.25)];
+        let leaf = vec![Vec3::ZERO, Vec3::Z, Vec3::X];
+        for (known, count) in [([true; 3], 0), ([true, true, false], 1)] {
+            let pinned = CollisionSurface {
+                known: known.to_vec(),
+                ..CollisionSurface::free("blade", blade.clone(), vec![[0, 1, 2]])
+            };
+            let other = CollisionSurface::obstacle("leaf", leaf.clone(), vec![[0, 1, 2]]);
+            let mesh = CollisionMesh::new(vec![pinned, other]).unwrap();
+            let intersections = Intersections::find(&mesh, &places(&mesh)).unwrap();
+            assert_eq!((intersections.crossings.len(), intersections.is_empty()), (count, count == 0));
+            assert!(matches!(Intersections::find(&mesh, &[]), Err(Error::Sizes { expected: 6, got: 0, .. })));
+        }
+        let ground = crate::plane("ground", Vec3::ZERO, Vec3::Y, 10.0).unwrap();
+        let cloth = CollisionSurface::free("blade", blade, vec![[0, 1, 2]]);
+        let mesh = CollisionMesh::new(vec![cloth, ground]).unwrap();
+        let x = places(&mesh);
+        let intersections = Intersections::find(&mesh, &x).unwrap();
+        assert_eq!(intersections.inside, [(0, 1), (1, 1)]);
+        let exits = intersections.exits(&mesh, &x);
+        for ((point, exit), height) in exits.into_iter().zip([-0.3, -0.3]) {
+            assert!(exit.distance(x[point as usize] - height * Vec3::Y) < 1e-12, "{exit}");
+        }
+    }
 }
