@@ -20,6 +20,8 @@
 //! stops once the gap above the margin is down to 2 % of the margin (or of what it was at the start), or after 64
 //! directions.
 
+#[cfg(test)]
+mod exact;
 mod step_limiter;
 
 use geometry::Vec3;
