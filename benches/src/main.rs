@@ -18,6 +18,7 @@ mod scratch;
 mod smoke;
 mod timing;
 mod tracks;
+mod upsample;
 
 use std::process::ExitCode;
 
@@ -39,9 +40,10 @@ fn main() -> ExitCode {
         "s2-solid" => s2_solid::run(options),
         "smoke" => smoke::run(options),
         "tracks" => tracks::run(options),
+        "upsample" => upsample::run(options),
         _ => {
             eprintln!(
-                "usage: cargo run --release -p benches -- NAME [--peers], NAME one of: contact, enrich, formats, inextensible, linear, motion, pipeline, s1-cloth, s2-solid, smoke, tracks"
+                "usage: cargo run --release -p benches -- NAME [--peers], NAME one of: contact, enrich, formats, inextensible, linear, motion, pipeline, s1-cloth, s2-solid, smoke, tracks, upsample"
             );
             ExitCode::from(2)
         }

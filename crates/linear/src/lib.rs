@@ -24,14 +24,18 @@
 //! ```
 
 mod constraints;
+mod eigen;
 mod error;
 mod factor;
 mod iterative;
 mod matrix;
 mod ordering;
+mod product;
 mod solver;
 
 pub use constraints::ConstraintRows;
+pub use eigen::{Eigenpairs, lowest_eigenpairs, symmetric_eigen};
 pub use error::Error;
 pub use matrix::{BandMatrix, BlockBandMatrix, Matrix, Pattern, add_gram};
+pub use product::{product, transposed_product};
 pub use solver::{Info, Method, Settings, Solution, Solver};

@@ -1,0 +1,139 @@
+//! The whole of it: a frame of the game in, fine points and normals out.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use crate::collision::{Capsule, Plane};
+use crate::file::Operator;
+use crate::operator::{Applied, Detail, Scratch};
+use crate::rig::Skin;
+use crate::surface::{Groups, vertex_normals};
+use crate::vector::{length, lerp};
+use crate::{Error, Frame, Point, Simulator, Transform};
+
+/// A cloth that lives: simulated coarse, shown fine.
+#[derive(Clone, Debug)]
+pub struct LiveCloth<B> {
+    operator: Operator<B>,
+    simulator: Simulator,
+    /// How much of what was learnt is shown.
+    pub detail: Detail,
+    scratch: Scratch,
+    triangles: Vec<[u32; 3]>,
+    attached: Vec<(u32, Skin, Point)>,
+    groups: Groups,
+    phases: Vec<f32>,
+    points: Vec<Point>,
+    normals: Vec<Point>,
+    applied: Applied,
+}
+
+/// Shown points stay this part of the coarse cloth's thickness away from bodies.
+const SHOWN_THICKNESS: f32 = 0.5;
+
+impl<B: AsRef<[u8]>> LiveCloth<B> {
+    /// All that will ever be allocated is allocated here.
+    pub fn new(operator: Operator<B>) -> Result<Self, Error> {
+        let simulator = Simulator::new(&operator)?;
+        let rest: Vec<Point> = operator.fine_rest().collect();
+        let attached = operator.fine_skin().map(|(p, skin)| (p, skin, rest[p as usize])).collect();
+        let triangles: Vec<[u32; 3]> = operator.fine_triangles().collect();
+        Ok(Self {
+            scratch: operator.scratch(),
+            groups: Groups::new(&operator),
+            phases: vec![0.0; operator.counts().modes],
+            normals: vec![[0.0; 3]; rest.len()],
+            points: rest,
+            detail: Detail::default(),
+            applied: Applied { distance: 0.0, shown: 0.0 },
+            attached,
+            triangles,
+            simulator,
+            operator,
+        })
+    }
+
+    /// Simulates up to the next frame and shows it. On an error nothing has changed.
+    pub fn advance(&mut self, frame: &Frame<'_>) -> Result<(), Error> {
+        self.simulator.advance(frame)?;
+        let speed = length(frame.wind.velocity);
+        let Self { operator, simulator, detail, scratch, points, phases, .. } = self;
+        self.applied = operator.apply(simulator.points(), *detail, scratch, points)?;
+        operator.advance_waves(phases, speed, frame.seconds)?;
+        self.finish(frame.skin, frame.planes, speed, None);
+        Ok(())
+    }
+
+    /// Shows the fine cloth over coarse points of any origin: another engine's simulation, an animation. Bodies are those of the
+    /// rig at `skin`, and `frame`'s; of time, only the waves know.
+    pub fn show(&mut self, coarse: &[Point], frame: &Frame<'_>, bodies: &[Capsule]) -> Result<(), Error> {
+        if !(frame.seconds.is_finite() && frame.seconds >= 0.0) {
+            return Err(Error::OutOfRange { what: "seconds", value: frame.seconds });
+        }
+        if frame.skin.len() != self.operator.counts().joints {
+            let (found, expected) = (frame.skin.len(), self.operator.counts().joints);
+            return Err(Error::Count { what: "joint transforms", found, expected });
+        }
+        let speed = length(frame.wind.velocity);
+        let Self { operator, detail, scratch, points, phases, .. } = self;
+        self.applied = operator.apply(coarse, *detail, scratch, points)?;
+        operator.advance_waves(phases, speed, frame.seconds)?;
+        self.finish(frame.skin, frame.planes, speed, Some(bodies));
+        Ok(())
+    }
+
+    fn finish(&mut self, skin: &[Transform], planes: &[Plane], speed: f32, bodies: Option<&[Capsule]>) {
+        let kernel = self.operator.kernel;
+        if !self.phases.is_empty() && speed > 0.0 {
+            vertex_normals(kernel, &self.points, &self.triangles, &mut self.normals);
+            self.operator.add_waves(&self.phases, speed, &self.normals, &mut self.points);
+        }
+        let margin = SHOWN_THICKNESS * self.simulator.settings().thickness;
+        let capsules = bodies.unwrap_or(self.simulator.capsules());
+        self.groups.push_out(capsules, planes, margin, &mut self.points);
+        for (point, how, rest) in &self.attached {
+            let point = &mut self.points[*point as usize];
+            *point = match how.attachment >= 1.0 {
+                true => how.place(*rest, skin),
+                false => lerp(*point, how.place(*rest, skin), how.attachment),
+            };
+        }
+        vertex_normals(kernel, &self.points, &self.triangles, &mut self.normals);
+    }
+
+    /// Puts the cloth where skinning has it; the next frame begins there.
+    pub fn reset(&mut self) {
+        self.simulator.reset();
+        self.phases.fill(0.0);
+    }
+
+    /// The fine points of the last frame.
+    pub fn points(&self) -> &[Point] {
+        &self.points
+    }
+
+    /// Their normals, of length one.
+    pub fn normals(&self) -> &[Point] {
+        &self.normals
+    }
+
+    /// Triangles of the fine mesh.
+    pub fn triangles(&self) -> &[[u32; 3]] {
+        &self.triangles
+    }
+
+    /// The coarse cloth.
+    pub fn simulator(&self) -> &Simulator {
+        &self.simulator
+    }
+
+    /// The operator it was made from.
+    pub fn operator(&self) -> &Operator<B> {
+        &self.operator
+    }
+
+    /// How far from what was learnt the last frame was, and how much of it was shown.
+    pub fn applied(&self) -> Applied {
+        self.applied
+    }
+}

@@ -1,0 +1,177 @@
+//! p_f = S p_c + D p_c holds, in every format, by every kernel, wherever the cloth is.
+
+mod common;
+
+use common::{bits, cape, noise, placed, sheet};
+use live::{Detail, Factor, Format, Kernel, Operator, Parts, Point};
+
+const AS_LEARNT: Detail = Detail { strength: 1.0, fades: false };
+
+fn shape(count: usize) -> Vec<Point> {
+    let rest = sheet((count as f32).sqrt() as u32 - 1, 1.0).rest;
+    let noise = noise(3 * count, 5);
+    rest.iter().zip(noise.chunks(3)).map(|(p, d)| [0, 1, 2].map(|i| p[i] + 0.05 * d[i])).collect()
+}
+
+fn applied(operator: &Operator<Vec<u8>>, coarse: &[Point], detail: Detail) -> Vec<Point> {
+    let mut fine = vec![[0.0; 3]; operator.counts().fine];
+    operator.apply(coarse, detail, &mut operator.scratch(), &mut fine).unwrap();
+    fine
+}
+
+/// The same in double precision, straight from the matrices.
+fn expected(parts: &Parts, coarse: &[Point], strength: f64) -> Vec<[f64; 3]> {
+    let (m, n) = (parts.coarse.rest.len(), parts.fine.rest.len());
+    let detail = parts.detail.as_ref().unwrap();
+    let at = |j: usize, axis: usize| f64::from(coarse[j][axis]);
+    (0..n)
+        .map(|i| {
+            [0, 1, 2].map(|axis| {
+                let smooth: f64 =
+                    parts.subdivision[i].iter().map(|(j, w)| f64::from(*w) * at(*j as usize, axis)).sum();
+                let latent = |k: usize| -> f64 {
+                    match &detail.columns {
+                        Some(b) => (0..m).map(|j| f64::from(b[k * m + j]) * at(j, axis)).sum(),
+                        None => at(k, axis),
+                    }
+                };
+                let folds: f64 =
+                    (0..detail.rank).map(|k| f64::from(detail.rows[i * detail.rank + k]) * latent(k)).sum();
+                smooth + strength * folds
+            })
+        })
+        .collect()
+}
+
+fn worst(found: &[Point], expected: &[[f64; 3]]) -> f64 {
+    let pairs = found.as_flattened().iter().zip(expected.as_flattened());
+    pairs.map(|(a, b)| (f64::from(*a) - b).abs()).fold(0.0, f64::max)
+}
+
+#[test]
+fn every_format_gives_the_product() {
+    let coarse = shape(81);
+    // folds here are up to 5 × 0.004 × ~4 m; eight bits keep 1/254 of the largest in a row, halves 1/2048
+    for (format, tolerance) in [(Format::Eight, 4e-4), (Format::Half, 3e-5), (Format::Single, 1e-5)] {
+        let parts = cape(8, 20, format);
+        let operator = Operator::read(parts.write().unwrap()).unwrap();
+        for strength in [0.0, 1.0, 1.5] {
+            let found = applied(&operator, &coarse, Detail { strength: strength as f32, fades: false });
+            // weights of S are multiples of 2⁻¹⁴
+            let error = worst(&found, &expected(&parts, &coarse, strength));
+            assert!(error < strength * tolerance + 1.5e-4, "{format:?} {strength}: {error}");
+        }
+    }
+}
+
+#[test]
+fn a_dense_operator_is_the_same_kernel() {
+    let mut parts = cape(4, 9, Format::Single);
+    let (m, n) = (parts.coarse.rest.len(), parts.fine.rest.len());
+    let mut rows: Vec<f32> = noise(n * m, 2).iter().map(|u| 0.02 * u).collect();
+    for row in rows.chunks_mut(m) {
+        let rest = 1.0 - row.iter().sum::<f32>();
+        row[0] += rest;
+    }
+    parts.subdivision = vec![Vec::new(); n];
+    parts.detail = Some(Factor { rank: m, rows, columns: None, format: Format::Single });
+    let operator = Operator::read(parts.write().unwrap()).unwrap();
+    let coarse = shape(m);
+    assert!(worst(&applied(&operator, &coarse, AS_LEARNT), &expected(&parts, &coarse, 1.0)) < 2e-6);
+}
+
+#[test]
+fn all_kernels_give_the_same_bits() {
+    let coarse = shape(81);
+    let names: Vec<&str> = Kernel::available().map(Kernel::name).collect();
+    assert_eq!(names[0], "portable");
+    for format in [Format::Eight, Format::Half, Format::Single] {
+        let bytes = cape(8, 21, format).write().unwrap();
+        let mut hashes = Kernel::available().map(|kernel| {
+            let operator = Operator::read(bytes.clone()).unwrap().with_kernel(kernel);
+            bits(&applied(&operator, &coarse, Detail::default()))
+        });
+        let first = hashes.next().unwrap();
+        assert!(hashes.all(|hash| hash == first), "{format:?}: {names:?}");
+    }
+}
+
+/// Eq. 1: U (p A) = (U p) A, and rows that sum to one carry translations over.
+#[test]
+fn a_turned_moved_or_sheared_cloth_gives_the_turned_moved_sheared_result() {
+    let operator = Operator::read(cape(8, 20, Format::Eight).write().unwrap()).unwrap();
+    let coarse = shape(81);
+    let plain = applied(&operator, &coarse, AS_LEARNT);
+    let shear = [[1.0, 0.4, 0.0, 0.0], [0.0, 1.0, -0.3, 0.0], [0.1, 0.0, 1.0, 0.0]];
+    for (transform, tolerance) in [
+        (placed(1.1, [0.0; 3]), 1e-6),
+        (placed(0.0, [3.0, -2.0, 1.0]), 2e-6),
+        (placed(-2.0, [100.0, 20.0, 300.0]), 1.5e-4),
+        (shear, 1e-6),
+    ] {
+        let moved = |p: &Point| transform.map(|[a, b, c, d]| a * p[0] + b * p[1] + c * p[2] + d);
+        let there: Vec<Point> = coarse.iter().map(moved).collect();
+        let found = applied(&operator, &there, AS_LEARNT);
+        for (found, plain) in found.iter().zip(&plain) {
+            let expected = moved(plain);
+            let error = (0..3).map(|i| (found[i] - expected[i]).abs()).fold(0.0, f32::max);
+            assert!(error < tolerance, "{error} at {transform:?}");
+        }
+    }
+}
+
+#[test]
+fn folds_fade_far_from_what_was_learnt() {
+    let mut parts = cape(8, 20, Format::Half);
+    let coarse = shape(81);
+    let found = |known: f32| {
+        parts.known = known;
+        let operator = Operator::read(parts.write().unwrap()).unwrap();
+        let mut fine = vec![[0.0; 3]; 441];
+        operator.apply(&coarse, Detail::default(), &mut operator.scratch(), &mut fine).unwrap()
+    };
+    let mut found = found;
+    let near = found(1e3);
+    assert!(near.distance < 1.0 && near.shown == 1.0);
+    let size = near.distance * 1e3;
+    // half faded at three times the farthest that was learnt
+    let far = found(size / 3.0);
+    assert!((far.distance - 3.0).abs() < 1e-4 && (far.shown - 0.5).abs() < 1e-3, "{far:?}");
+    assert!(found(size / 50.0).shown < 0.002);
+}
+
+#[test]
+fn a_prefix_of_points_is_the_prefix() {
+    let operator = Operator::read(cape(8, 20, Format::Eight).write().unwrap()).unwrap();
+    let coarse = shape(81);
+    let whole = applied(&operator, &coarse, AS_LEARNT);
+    let mut some = vec![[0.0; 3]; 100];
+    operator.apply(&coarse, AS_LEARNT, &mut operator.scratch(), &mut some).unwrap();
+    assert_eq!(some[..], whole[..100]);
+}
+
+#[test]
+fn wrong_input_gets_a_sentence() {
+    let parts = cape(4, 8, Format::Eight);
+    let operator = Operator::read(parts.write().unwrap()).unwrap();
+    let mut fine = vec![[0.0; 3]; 81];
+    let mut coarse = shape(25);
+    let scratch = &mut operator.scratch();
+    let say = |result: Result<live::Applied, live::Error>| result.unwrap_err().to_string();
+    coarse[3][1] = f32::NAN;
+    assert_eq!(
+        say(operator.apply(&coarse, AS_LEARNT, scratch, &mut fine)),
+        "coarse point 3 is not a finite number"
+    );
+    assert_eq!(
+        say(operator.apply(&coarse[1..], AS_LEARNT, scratch, &mut fine)),
+        "25 coarse points are needed, 24 were given"
+    );
+    let other = sheet(5, 1.0);
+    let sentence = operator.check_mesh(false, &other.rest, &other.triangles).unwrap_err().to_string();
+    assert!(sentence.contains("it has 25 points, this one has 36"), "{sentence}");
+    assert!(operator.check_mesh(true, &parts.fine.rest, &parts.fine.triangles).is_ok());
+    let mut altered = parts.fine.rest.clone();
+    altered[7][0] += 1e-3;
+    assert!(operator.check_mesh(true, &altered, &parts.fine.triangles).is_err());
+}
