@@ -35,14 +35,17 @@ fn balls(body: &Body) -> Vec<usize> {
     balls
 }
 
+/// Rates of coordinates and velocities.
+type Slope = (Vec<f64>, Vec<f64>);
+
 /// One step of the classical method of fourth order, in the rotation vectors φ that lead away from where the step begins
 /// (Munthe-Kaas 1998): φ̇ = ω + ½ φ × ω + ¹⁄₁₂ φ × (φ × ω), to the order needed.
-fn step(body: &Body, data: &mut Data, q: &mut Vec<f64>, v: &mut Vec<f64>, u: &[f64], gravity: Vec3, h: f64) {
+fn step(body: &Body, data: &mut Data, q: &mut [f64], v: &mut [f64], u: &[f64], gravity: Vec3, h: f64) {
     let n = body.dof_count();
-    let mut slopes: Vec<(Vec<f64>, Vec<f64>)> = Vec::new();
+    let mut slopes: Vec<Slope> = Vec::new();
     for share in [0.0, 0.5, 0.5, 1.0] {
         let (dq, dv) = slopes.last().cloned().unwrap_or((vec![0.0; n], vec![0.0; n]));
-        let mut here = q.clone();
+        let mut here = q.to_vec();
         body.integrate(q, &dq.iter().map(|x| h * share * x).collect::<Vec<_>>(), &mut here);
         let speed: Vec<f64> = v.iter().zip(&dv).map(|(v, a)| v + h * share * a).collect();
         let mut a = vec![0.0; n];
@@ -56,12 +59,12 @@ fn step(body: &Body, data: &mut Data, q: &mut Vec<f64>, v: &mut Vec<f64>, u: &[f
         }
         slopes.push((rate, a));
     }
-    let mean = |pick: &dyn Fn(&(Vec<f64>, Vec<f64>)) -> f64| {
+    let mean = |pick: &dyn Fn(&Slope) -> f64| {
         (pick(&slopes[0]) + 2.0 * pick(&slopes[1]) + 2.0 * pick(&slopes[2]) + pick(&slopes[3])) / 6.0
     };
     let dq: Vec<f64> = (0..n).map(|k| h * mean(&|slope| slope.0[k])).collect();
     let dv: Vec<f64> = (0..n).map(|k| h * mean(&|slope| slope.1[k])).collect();
-    let from = q.clone();
+    let from = q.to_vec();
     body.integrate(&from, &dq, q);
     v.iter_mut().zip(&dv).for_each(|(v, d)| *v += d);
 }
