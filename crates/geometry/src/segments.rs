@@ -20,12 +20,14 @@ pub struct Threaded {
 
 /// Points put on one segment at most: far more than any sensible mesh needs.
 const MOST_POINTS: usize = 4000;
-/// A split is preferred to moving a point unless its worst tet is this much worse: moved points add no tets.
+/// What a split's worst tet counts against that of moving a point: moved points add no tets.
 const SPLIT_DISCOUNT: f64 = 0.5;
 /// Tets worse than this are not made if there is any other way. A regular tet has quality 1.
 const POOR: f64 = 0.02;
 /// Volumes that differ by no more than this part are the same.
 const SAME_VOLUME: f64 = 1e-9;
+/// Flatter tets are never made: a segment that would need one stays away.
+const LEAST_QUALITY: f64 = 1e-6;
 /// Rounds of smoothing after all segments are in.
 const SMOOTHING_ROUNDS: usize = 4;
 
@@ -134,7 +136,7 @@ impl Weaver {
         }
         let mut best: Option<(f64, Change)> = None;
         let mut consider = |quality: f64, change: Change| {
-            if quality > 0.0 && best.is_none_or(|(found, _)| quality > found) {
+            if quality > LEAST_QUALITY && best.is_none_or(|(found, _)| quality > found) {
                 best = Some((quality, change));
             }
         };
