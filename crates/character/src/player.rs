@@ -104,7 +104,7 @@ impl Player {
     }
 
     /// Coefficients as they are shown now.
-    pub fn coefficients(&self) -> &[Vec3] {
+    pub fn shown(&self) -> &[Vec3] {
         &self.shown
     }
 

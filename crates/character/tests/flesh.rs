@@ -51,7 +51,7 @@ fn at_rest_it_rests_and_moved_as_a_whole_it_keeps_its_shape() {
         let farthest = moved.iter().zip(&bar.skin.points).map(far).fold(0.0, f64::max);
         assert!(farthest < 2e-3, "{method:?}: {farthest}");
         // bones are where joints are
-        let held = player.known().iter().zip(player.coefficients()).zip(flesh.hierarchy().rest());
+        let held = player.known().iter().zip(player.shown()).zip(flesh.hierarchy().rest());
         for ((_, x), rest) in held.filter(|((known, _), _)| **known) {
             let goal = motion(1.0).transform_point3(rest.as_vec3()).as_dvec3();
             assert!(x.distance(goal) < 1e-6, "{x} {goal}");

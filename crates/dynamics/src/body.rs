@@ -218,11 +218,12 @@ impl<'a> StagedBody<'a> {
 
     /// Without friction.
     fn current(body: &'a Body, internal: &[f64]) -> Self {
-        let of = |(energy, range): (&Box<dyn Energy>, &Range<usize>)| {
+        let of = |energy: &dyn Energy, range: &Range<usize>| {
             let changed = internal.get(range.clone()).filter(|internal| !internal.is_empty());
             changed.and_then(|internal| energy.with_internal(internal))
         };
-        Self { body, staged: body.energies.iter().zip(&body.internal).map(of).collect() }
+        let energies = body.energies.iter().zip(&body.internal);
+        Self { body, staged: energies.map(|(energy, range)| of(&**energy, range)).collect() }
     }
 
     fn energies(&self) -> impl Iterator<Item = &dyn Energy> {

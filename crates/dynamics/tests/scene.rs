@@ -72,7 +72,7 @@ impl Guide for Led {
 }
 
 impl Jumper {
-    fn new(stiffness: f64) -> (Box<dyn Actor>, BodyBuilder) {
+    fn on_bungees(stiffness: f64) -> (Box<dyn Actor>, BodyBuilder) {
         let bungee = |a: u32, b: u32| ([a, b], Bungee { stiffness, rest: -0.5 * Vec3::Y });
         let energy = Elements::new([bungee(0, 1), bungee(1, 2)]).evolving();
         let (body, handle) = Body::builder(vec![1.0, 2.0, 0.5]).evolving_energy(energy);
@@ -161,10 +161,10 @@ fn run(scene: &mut Scene, shifts: &[f64], frames: std::ops::Range<usize>) {
 
 #[test]
 fn actors_side_by_side_move_as_each_would_alone() {
-    let mut both = scene(vec![Jumper::new(80.0), Jumper::new(300.0)]);
+    let mut both = scene(vec![Jumper::on_bungees(80.0), Jumper::on_bungees(300.0)]);
     run(&mut both, &[0.0, 5.0], 0..9);
     for (number, (stiffness, shift)) in [(80.0, 0.0), (300.0, 5.0)].into_iter().enumerate() {
-        let mut alone = scene(vec![Jumper::new(stiffness)]);
+        let mut alone = scene(vec![Jumper::on_bungees(stiffness)]);
         run(&mut alone, &[shift], 0..9);
         let part = both.part(number).clone();
         let apart = both.state.positions[part.points.clone()].iter().zip(&alone.state.positions);
@@ -184,7 +184,7 @@ fn actors_side_by_side_move_as_each_would_alone() {
 #[test]
 fn a_scene_goes_on_from_its_bytes() {
     let shifts = [0.0, 2.0];
-    let cast = || vec![Jumper::new(80.0), Jumper::new(300.0)];
+    let cast = || vec![Jumper::on_bungees(80.0), Jumper::on_bungees(300.0)];
     let mut whole = scene(cast());
     run(&mut whole, &shifts, 0..4);
     let bytes = whole.to_bytes();
@@ -193,12 +193,14 @@ fn a_scene_goes_on_from_its_bytes() {
     assert!(resumed.restore(&bytes));
     run(&mut resumed, &shifts, 4..7);
     assert_eq!(resumed.to_bytes(), whole.to_bytes());
-    assert!(!resumed.restore(&bytes[..bytes.len() - 8]) && !scene(vec![Jumper::new(1.0)]).restore(&bytes));
+    assert!(
+        !resumed.restore(&bytes[..bytes.len() - 8]) && !scene(vec![Jumper::on_bungees(1.0)]).restore(&bytes)
+    );
 }
 
 #[test]
 fn a_flag_ends_it_within_the_frame() {
-    let mut scene = scene(vec![Jumper::new(80.0)]);
+    let mut scene = scene(vec![Jumper::on_bungees(80.0)]);
     scene.begin(&[window(0, 0.0)], true).unwrap();
     scene.cancel_by(Arc::new(AtomicBool::new(true)));
     assert!(matches!(scene.frame(&[window(1, 0.0)], None), Err(Error::Cancelled)));

@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn the_logarithm_undoes_the_exponential() {
-        for length in [0.0, 1e-9, 1e-5, 0.1, 1.0, 3.14] {
+        for length in [0.0, 1e-9, 1e-5, 0.1, 1.0, 3.1] {
             let phi = Vec3::new(-0.2, 0.9, 0.4).normalize() * length;
             assert!((log(Quat::from_scaled_axis(phi)) - phi).length() < 1e-12);
             assert!((log(-Quat::from_scaled_axis(phi)) - phi).length() < 1e-12);

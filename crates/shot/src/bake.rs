@@ -263,7 +263,7 @@ impl Shot {
                 [alone] => alone,
                 _ => {
                     let parts = std::iter::once(&b"followthrough group"[..]);
-                    BakeKey::of(&parts.chain(keys.iter().map(|key| &key.bytes()[..])).collect::<Vec<_>>())
+                    BakeKey::of(&parts.chain(keys.iter().map(|key| key.bytes())).collect::<Vec<_>>())
                 }
             };
             let folder = format!("{}-{}", file_name(group.name()), key.short());

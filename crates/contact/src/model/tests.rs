@@ -350,7 +350,7 @@ fn steps_are_limited_and_obstacles_wait() {
     assert_eq!(bound, StepBound { shortened: 3, lag: 0.0 });
     for d in &delta {
         let left = 0.05 + d.y;
-        assert!(left >= 0.4 * DHAT && left < 0.44 * DHAT, "{left}");
+        assert!((0.4 * DHAT..0.44 * DHAT).contains(&left), "{left}");
     }
     let mut short = vec![-0.01 * Vec3::Y; 3];
     let bound = model.limit_step(&leaf(0.05), &mut short).expect("sound");

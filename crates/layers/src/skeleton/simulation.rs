@@ -132,7 +132,7 @@ impl Simulation for Living {
             }
         }
         let points = match &self.mover {
-            Mover::Player(player) => self.flesh.surface(player.coefficients()),
+            Mover::Player(player) => self.flesh.surface(player.shown()),
             Mover::Engine(engine) => self.flesh.surface(engine.coefficients()),
         };
         if let Some(point) = points.iter().position(|p| !p.is_finite()) {

@@ -14,10 +14,13 @@ use linear::{Matrix, Pattern};
 pub(crate) struct FitEnergy {
     vertices: Arc<[Vertex]>,
     /// Σ Λ w wᵀ of the vertices in each tet that has some.
-    tets: Arc<[([u32; 4], [[f64; 4]; 4])]>,
+    tets: Arc<[TetWeights]>,
     slots: Arc<[[[u32; 4]; 4]]>,
     target: FitTarget,
 }
+
+/// A tet's corners and its sum.
+type TetWeights = ([u32; 4], [[f64; 4]; 4]);
 
 #[derive(Clone)]
 struct Vertex {
