@@ -21,7 +21,6 @@ pub(crate) const ALL: &[Demo] = &[
     Demo { name: "ball", text: include_str!("../demos/ball.toml") },
     Demo { name: "completion", text: include_str!("../demos/completion.toml") },
     Demo { name: "cape", text: include_str!("../demos/cape.toml") },
-    Demo { name: "costume", text: include_str!("../demos/costume.toml") },
     Demo { name: "belly", text: include_str!("../demos/belly.toml") },
     Demo { name: "repair", text: include_str!("../demos/repair.toml") },
     Demo { name: "push", text: include_str!("../demos/push.toml") },

@@ -1,6 +1,6 @@
 //! Cloth for games: a hundred simulated points, ten thousand shown, in a fraction of a millisecond of one core.
 //!
-//! A file made by `followthrough train` holds a coarse cloth, what it hangs on, what it must not enter, and an
+//! A file made by the crate `upsample` holds a coarse cloth, what it hangs on, what it must not enter, and an
 //! operator that was learnt: p_f = S p_c + D p_c. S is sparse and smooth; D adds the folds that cloth of this kind has in
 //! such a shape. [`LiveCloth`] simulates the coarse cloth ([`Simulator`], position based) and shows the fine one
 //! ([`Operator`]).

@@ -112,6 +112,7 @@ fn properties(schema: &Value, table: &str) -> Value {
         "sphere" => definition("SphereRegion"),
         "height" => definition("HeightRegion"),
         "fabric" => definition("MaterialDials"),
+        "skeleton.parts" => definition("FleshPart"),
         "tests" => definition("Tests"),
         "tests.regions" => definition("TestRegion"),
         "then" => definition("Then"),
