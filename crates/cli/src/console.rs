@@ -64,9 +64,14 @@ impl Console {
 
     /// What went wrong: drawn on stderr and, for machines, as one object on stdout.
     pub(crate) fn error(&self, error: CliError, json: bool) {
-        if matches!(error, CliError::NoReader) {
-            return;
-        }
+        // the report below may be coloured, so what it quotes is made plain before
+        let error = match error {
+            CliError::NoReader => return,
+            CliError::Said { code, message, help } => {
+                CliError::Said { code, message: plain(&message), help: help.as_deref().map(plain) }
+            }
+            CliError::Diagnostics(_) => error,
+        };
         if json && self.answer_json(&error.json()).is_err() {
             // stdout is gone; stderr still hears it below
         }

@@ -286,7 +286,9 @@ fn damaged_weights() {
 #[test]
 fn every_format_is_damaged() {
     let endings: Vec<&str> = seeds().iter().map(|seed| seed.ending()).collect();
-    for ending in clip::Format::ALL.iter().map(|(_, ending)| *ending).chain(clip::TET_ENDINGS) {
+    // FBX is read by another library, behind a feature, and written by nobody here
+    let formats = clip::Format::ALL.iter().map(|(_, ending)| *ending).filter(|ending| *ending != "fbx");
+    for ending in formats.chain(clip::TET_ENDINGS) {
         assert!(endings.contains(&ending), "there is no seed for .{ending}");
     }
 }
@@ -301,7 +303,8 @@ fn what_is_wrong_with_tets_is_said() {
         let found = found.unwrap_or_default();
         assert!(found.contains(words), "`{found}` does not say `{words}`");
     };
-    refuses("a.veg", &VEG.replace("TET\n", "CUBIC\n"), "line 9: elements are `CUBIC`");
+    refuses("a.veg", &VEG.replace("TET\n", "CUBIC\n"), "a vertex number is missing");
+    refuses("a.veg", &VEG.replace("TET\n", "PRISM\n"), "elements are `PRISM`");
     refuses("a.veg", &VEG.replace("\n2 1 0 0", "\n7 1 0 0"), "number 7 is out of order");
     refuses("a.veg", VEG, "shell.txt");
     refuses("a.veg", &VEG.replace("*INCLUDE shell.txt", "3"), "element 3 is named, but there are 2");

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::Thread;
 use std::time::{Duration, Instant};
 
 use clip::{Clip, Files, Frame, Frames};
@@ -248,9 +249,21 @@ fn cancellable<T>(
                 std::thread::park_timeout(LOOK);
             }
         });
-        let result = act(simulation);
-        done.store(true, Ordering::Release);
-        watch.thread().unpark();
-        result
+        // also when it panics: whoever waits for the watch would wait for ever
+        let _ended = Ended { done: &done, watch: watch.thread() };
+        act(simulation)
     })
+}
+
+/// Ends a watch when it goes.
+struct Ended<'a> {
+    done: &'a AtomicBool,
+    watch: &'a Thread,
+}
+
+impl Drop for Ended<'_> {
+    fn drop(&mut self) {
+        self.done.store(true, Ordering::Release);
+        self.watch.unpark();
+    }
 }

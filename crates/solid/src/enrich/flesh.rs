@@ -270,6 +270,8 @@ impl Actor for FleshActor {
         let [row_here, row_to, row_next] = &self.pose.averages;
         if !self.settings.simulate {
             state.positions[self.part.points.clone()].copy_from_slice(to);
+            let (points, rows) = ([to; 4].map(Vec::clone), [row_to; 4].map(Vec::clone));
+            self.drive = Drive::through(window.start(), self.settings.frame_rate_hz, points, rows);
             return Ok(Motion::Carried);
         }
         let (mut next, mut row_next) = (next.clone(), row_next.clone());
@@ -282,7 +284,7 @@ impl Actor for FleshActor {
         }
         let (points, rows) = if let Some((rotation, shift)) = self.cut(here, to) {
             self.carry(state, rotation, shift);
-            ([to, to, to, to].map(Vec::clone), [row_to, row_to, row_to, row_to].map(Vec::clone))
+            ([to; 4].map(Vec::clone), [row_to; 4].map(Vec::clone))
         } else {
             (
                 [before, here.clone(), to.clone(), next],
