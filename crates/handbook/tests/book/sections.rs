@@ -93,7 +93,7 @@ const OF_SMOKE: [(&str, &str); 15] = [
 
 /// The keys of a table of the shot file; of a layer only its own.
 fn properties(schema: &Value, table: &str) -> Value {
-    let common = ["kind", "name", "mesh", "enabled", "strength"];
+    let common = ["kind", "name", "mesh", "together", "enabled", "strength"];
     let layers = schema["properties"]["layer"]["items"]["oneOf"].as_array().unwrap();
     let definition = |name: &str| schema["definitions"][name]["properties"].clone();
     let only = |layer: &Value, wanted: bool| {

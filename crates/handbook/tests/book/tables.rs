@@ -91,6 +91,8 @@ fn kind(schema: &Value) -> String {
             "Artwork" => "a file or a pattern, below".into(),
             "FleshTets" => "a whole number, 1 to 2000000, or a file".into(),
             "Separated" => "a frame or a file".into(),
+            "FilePath" => "a file".into(),
+            "MeshNames" => "a name, a list of names, or `\"*\"`".into(),
             // words are lists of constants, everything else has keys
             name if TABLES.contains(&name) => "a table, below".into(),
             _ => "a word, below".into(),
