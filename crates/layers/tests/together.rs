@@ -1,6 +1,6 @@
 //! Several meshes in one simulation: garments of one layer, and layers that are simulated together.
 
-#[allow(dead_code)]
+#[allow(dead_code)] // it reads shots with samples of its own
 mod common;
 
 use std::path::Path;
