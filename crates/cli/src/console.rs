@@ -103,16 +103,85 @@ pub(crate) struct Listener {
 /// Something with a known number of parts.
 struct Task {
     title: String,
-    /// Whether its parts are frames of a layer, which are worth counting at the end.
-    frames: bool,
+    /// The layers of a bake, which are worth a line each at the end.
+    layers: Vec<LayerTask>,
     bar: ProgressBar,
     begun: Instant,
-    /// Parts that were there when it began.
-    reused: usize,
     done: usize,
+    of: usize,
     /// When a plain line was last written, and how long to wait for the next.
     reported: Instant,
     pause: Duration,
+}
+
+/// What is known of one layer of a bake. Frames of several come in turns, so each has a clock of its own.
+struct LayerTask {
+    name: String,
+    /// Frames that were there when it began.
+    reused: usize,
+    done: usize,
+    of: usize,
+    /// Seconds of work, preparing included.
+    seconds: f64,
+    /// Seconds of its frames.
+    frame_seconds: f64,
+}
+
+impl Task {
+    /// How long it will take: of a bake, each layer's frames as long as they took on average so far.
+    fn left(&self) -> Duration {
+        let made = |layer: &LayerTask| layer.done.saturating_sub(layer.reused);
+        let (frames, seconds) = match &self.layers[..] {
+            [] => (self.done, self.begun.elapsed().as_secs_f64()),
+            layers => (layers.iter().map(made).sum(), layers.iter().map(|layer| layer.frame_seconds).sum()),
+        };
+        let mean = seconds / frames.max(1) as f64;
+        let of_layer = |layer: &LayerTask| {
+            let own = if made(layer) > 0 { layer.frame_seconds / made(layer) as f64 } else { mean };
+            layer.of.saturating_sub(layer.done) as f64 * own
+        };
+        let left = match &self.layers[..] {
+            [] => self.of.saturating_sub(self.done) as f64 * mean,
+            layers => layers.iter().map(of_layer).sum(),
+        };
+        Duration::try_from_secs_f64(left).unwrap_or(Duration::MAX)
+    }
+
+    fn show(&self) {
+        self.bar.set_length(self.of as u64);
+        self.bar.set_position(self.done as u64);
+        self.bar.set_prefix(HumanDuration(self.left()).to_string());
+    }
+
+    /// Sums up the layers.
+    fn count_layers(&mut self) {
+        self.done = self.layers.iter().map(|layer| layer.done).sum();
+        self.of = self.layers.iter().map(|layer| layer.of).sum();
+    }
+
+    /// What is said at the end.
+    fn lines(&self) -> Vec<String> {
+        if self.layers.is_empty() {
+            return vec![format!("{}: {:.1} s", self.title, self.begun.elapsed().as_secs_f64())];
+        }
+        let several = self.layers.len();
+        let line = |(index, layer): (usize, &LayerTask)| {
+            let LayerTask { name, seconds, reused, .. } = layer;
+            let title = match several {
+                1 => format!("bake {name}"),
+                _ => format!("bake {name} ({} of {several})", index + 1),
+            };
+            match (layer.done.saturating_sub(*reused), reused) {
+                (0, 0) => format!("{title}: {seconds:.1} s"),
+                (0, reused) => format!("{title}: all {reused} frames were there already"),
+                (made, 0) => format!("{title}: {made} frames in {seconds:.1} s"),
+                (made, reused) => {
+                    format!("{title}: {made} frames in {seconds:.1} s, {reused} were there already")
+                }
+            }
+        };
+        self.layers.iter().enumerate().map(line).collect()
+    }
 }
 
 /// Plain lines come after two seconds, then ever more seldom: a night's log should be readable in the morning.
@@ -123,7 +192,7 @@ impl Listener {
     pub(crate) fn part(&self, title: &str, done: usize, of: usize) {
         let mut slot = self.slot();
         if slot.as_ref().is_none_or(|task| task.title != title) {
-            self.begin(&mut slot, title, of, None);
+            self.begin(&mut slot, title, of);
         }
         self.advance(&mut slot, done, of);
     }
@@ -144,61 +213,74 @@ impl Listener {
         self.task.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// `reused` is known of layers: frames that are there already.
-    fn begin(&self, slot: &mut Option<Task>, title: &str, of: usize, reused: Option<usize>) {
+    fn begin(&self, slot: &mut Option<Task>, title: &str, of: usize) {
         self.end(slot);
-        let (frames, reused) = (reused.is_some(), reused.unwrap_or(0));
         let target =
             if self.console.bars { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(Some(of as u64), target);
-        let style = ProgressStyle::with_template("{msg} [{bar:32}] {pos}/{len}, {eta} left");
+        let style = ProgressStyle::with_template("{msg} [{bar:32}] {pos}/{len}, {prefix} left");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
         bar.set_message(title.to_owned());
-        bar.set_position(reused as u64);
-        bar.reset_eta();
+        bar.set_prefix("…");
         bar.tick();
         let now = Instant::now();
-        let title = title.to_owned();
         *slot = Some(Task {
-            title,
-            frames,
+            title: title.to_owned(),
+            layers: Vec::new(),
             bar,
             begun: now,
-            reused,
-            done: reused,
+            done: 0,
+            of,
             reported: now,
             pause: PAUSES[0],
         });
     }
 
+    /// One more layer of a bake; the first begins it.
+    fn begin_layer(&self, slot: &mut Option<Task>, index: usize, of: usize, layer: LayerTask) {
+        if index == 0 {
+            let title = if of == 1 { format!("bake {}", layer.name) } else { format!("bake {of} layers") };
+            self.begin(slot, &title, layer.of);
+        }
+        let Some(task) = slot else { return };
+        task.layers.push(layer);
+        task.count_layers();
+        task.bar.set_length(task.of as u64);
+        task.bar.set_position(task.done as u64);
+    }
+
+    /// Seconds that a layer worked, and what came of it.
+    fn work(&self, slot: &mut Option<Task>, name: &str, seconds: f64, made: impl FnOnce(&mut LayerTask)) {
+        let Some(task) = slot else { return };
+        let Some(layer) = task.layers.iter_mut().find(|layer| layer.name == name) else { return };
+        layer.seconds += seconds;
+        made(layer);
+        task.count_layers();
+        self.report(task);
+    }
+
     fn advance(&self, slot: &mut Option<Task>, done: usize, of: usize) {
         let Some(task) = slot else { return };
-        task.done = done;
-        task.bar.set_length(of as u64);
-        task.bar.set_position(done as u64);
-        if !self.console.bars && done < of && task.reported.elapsed() >= task.pause {
+        (task.done, task.of) = (done, of);
+        self.report(task);
+    }
+
+    /// Shows how far a task is; in plain lines now and then.
+    fn report(&self, task: &mut Task) {
+        task.show();
+        let (done, of) = (task.done, task.of);
+        if !self.console.bars && done > 0 && done < of && task.reported.elapsed() >= task.pause {
             task.reported = Instant::now();
             task.pause = task.pause.mul_f64(1.5).min(PAUSES[1]);
-            let made = done.saturating_sub(task.reused).max(1) as f64;
-            let left = task.begun.elapsed().mul_f64((of - done) as f64 / made);
-            self.console.remark(&format!("{}: {done} of {of}, {} left", task.title, HumanDuration(left)));
+            let left = HumanDuration(task.left());
+            self.console.remark(&format!("{}: {done} of {of}, {left} left", task.title));
         }
     }
 
     fn end(&self, slot: &mut Option<Task>) {
         let Some(task) = slot.take() else { return };
         task.bar.finish_and_clear();
-        let seconds = task.begun.elapsed().as_secs_f64();
-        let line = match (task.done.saturating_sub(task.reused), task.reused) {
-            _ if !task.frames => format!("{}: {seconds:.1} s", task.title),
-            (0, 0) => format!("{}: {seconds:.1} s", task.title),
-            (0, reused) => format!("{}: all {reused} frames were there already", task.title),
-            (made, 0) => format!("{}: {made} frames in {seconds:.1} s", task.title),
-            (made, reused) => {
-                format!("{}: {made} frames in {seconds:.1} s, {reused} were there already", task.title)
-            }
-        };
-        self.console.remark(&line);
+        task.lines().iter().for_each(|line| self.console.remark(line));
     }
 }
 
@@ -207,20 +289,25 @@ impl Progress for Listener {
         let mut slot = self.slot();
         match event {
             Event::Layer { layer, index, of, reused, frames } => {
-                let title = match of {
-                    1 => format!("bake {layer}"),
-                    _ => format!("bake {layer} ({} of {of})", index + 1),
-                };
-                self.begin(&mut slot, &title, frames, Some(reused.min(frames)));
+                let (name, done) = (layer.to_owned(), reused.min(frames));
+                let layer =
+                    LayerTask { name, reused: done, done, of: frames, seconds: 0.0, frame_seconds: 0.0 };
+                self.begin_layer(&mut slot, index, of, layer);
             }
             Event::NoLocks { folder } => self.console.remark(&format!(
                 "warning: {} knows no locks; take care that no other bake writes there",
                 folder.display()
             )),
-            Event::Frame { done, of, .. } => self.advance(&mut slot, done, of),
+            Event::Prepared { layer, seconds } => self.work(&mut slot, layer, seconds, |_| {}),
+            Event::Frame { layer, done, of, seconds, .. } => {
+                self.work(&mut slot, layer, seconds, |layer| {
+                    layer.frame_seconds += seconds;
+                    (layer.done, layer.of) = (done, of);
+                });
+            }
             Event::Writing { path } => {
                 let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
-                self.begin(&mut slot, &format!("write {name}"), 1, None);
+                self.begin(&mut slot, &format!("write {name}"), 1);
             }
             Event::Written { done, of, .. } => self.advance(&mut slot, done, of),
             _ => {}
@@ -236,5 +323,36 @@ pub(crate) fn size(bytes: u64) -> String {
         b if b < 1e6 => format!("{:.1} kB", b / 1e3),
         b if b < 1e9 => format!("{:.1} MB", b / 1e6),
         b => format!("{:.2} GB", b / 1e9),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A slow layer over a quick one: the frames that are left take as long as their own layer's, not as the mean of all.
+    #[test]
+    fn the_time_left_is_that_of_each_layer_by_itself() {
+        let console = Console { quiet: true, bars: false };
+        let listener = console.progress();
+        for (index, layer) in ["quick", "slow"].into_iter().enumerate() {
+            listener.event(Event::Layer { layer, index, of: 2, reused: 10 * (1 - index), frames: 50 });
+        }
+        for frame in 10..30 {
+            listener.event(Event::Frame { layer: "quick", frame, done: frame + 1, of: 50, seconds: 0.1 });
+        }
+        // nothing is known of the slow one yet
+        let left = listener.slot().as_ref().unwrap().left().as_secs_f64();
+        assert!((left - (20.0 * 0.1 + 50.0 * 0.1)).abs() < 1e-9, "{left}");
+        listener.event(Event::Prepared { layer: "slow", seconds: 100.0 });
+        for frame in 0..2 {
+            listener.event(Event::Frame { layer: "slow", frame, done: frame + 1, of: 50, seconds: 3.0 });
+        }
+        let slot = listener.slot();
+        let task = slot.as_ref().unwrap();
+        assert!((task.left().as_secs_f64() - (20.0 * 0.1 + 48.0 * 3.0)).abs() < 1e-9);
+        assert_eq!((task.done, task.of), (32, 100));
+        assert_eq!(task.lines()[0], "bake quick (1 of 2): 20 frames in 2.0 s, 10 were there already");
+        assert_eq!(task.lines()[1], "bake slow (2 of 2): 2 frames in 106.0 s");
     }
 }

@@ -1,11 +1,11 @@
-//! Clips as arguments: a file, a pattern of numbered files, or `sample:NAME`.
+//! Clips as arguments: a file, a pattern of numbered files, `sample:NAME`, or a shot of which something is baked.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
 use clip::{Clip, Files, Frame, Frames, ReadOptions};
-use shot::FrameRange;
+use shot::{Bake, BakeOptions, FrameRange};
 
 use crate::console::Listener;
 use crate::error::CliError;
@@ -29,6 +29,9 @@ pub(crate) struct Reading {
     /// The .pc2 or .mdd that moves an .obj
     #[arg(long, value_name = "FILE", help_heading = "Reading")]
     cache: Option<PathBuf>,
+    /// Of a shot file: the folder it was baked to [default: what the shot says, or a folder beside it with its name]
+    #[arg(long, value_name = "DIR", help_heading = "Reading")]
+    baked: Option<PathBuf>,
     #[command(flatten)]
     trust: Trust,
 }
@@ -44,7 +47,7 @@ pub(crate) struct Trust {
 impl Trust {
     /// Opens what the path names, everything else taken from the file.
     pub(crate) fn open(&self, path: &Path) -> Result<Clip, CliError> {
-        open(path, &ReadOptions { files: self.files(), ..ReadOptions::default() })
+        open(path, &ReadOptions { files: self.files(), ..ReadOptions::default() }, self, None)
     }
 
     /// Whether files may name others outside their folders.
@@ -66,7 +69,12 @@ impl Reading {
 
     /// Opens what the path names.
     pub(crate) fn open(&self, path: &Path) -> Result<Clip, CliError> {
-        open(path, &self.options())
+        open(path, &self.options(), &self.trust, self.baked.as_deref())
+    }
+
+    /// The folder that a shot was baked to, where it is not the shot's own.
+    pub(crate) fn baked(&self) -> Option<&Path> {
+        self.baked.as_deref()
     }
 
     /// What was said about reading.
@@ -83,14 +91,35 @@ impl Reading {
     }
 }
 
-fn open(path: &Path, options: &ReadOptions) -> Result<Clip, CliError> {
+fn open(path: &Path, options: &ReadOptions, trust: &Trust, baked: Option<&Path>) -> Result<Clip, CliError> {
     match sample_name(path) {
         Some(name) => sample(&name),
-        None => {
-            refuse_shots(path)?;
-            Ok(clip::read(path, options)?)
-        }
+        None if is_shot(path) => baked_of(path, trust, baked),
+        None => Ok(clip::read(path, options)?),
     }
+}
+
+/// Whether the path names a shot file.
+pub(crate) fn is_shot(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == "toml")
+}
+
+/// What is baked of a shot so far. Nothing is written, so a bake may be going on.
+fn baked_of(path: &Path, trust: &Trust, baked: Option<&Path>) -> Result<Clip, CliError> {
+    let shot = followthrough::reader().allow_outside(trust.allows_outside()).read(path)?;
+    let options = BakeOptions { out: baked.map(Path::to_owned), ..BakeOptions::default() };
+    let bake = shot.baked_so_far(&options)?;
+    let mut clip = bake.clip.clone();
+    clip.warnings.extend(unbaked(&bake));
+    Ok(clip)
+}
+
+/// How much of a bake is still missing, if anything is.
+pub(crate) fn unbaked(bake: &Bake) -> Option<String> {
+    let (there, missing) = (bake.frames, bake.missing);
+    let sentence =
+        || format!("frames {there} are baked; {missing} {} missing", if missing == 1 { "is" } else { "are" });
+    (missing > 0).then(sentence)
 }
 
 /// Whether the ending is that of a format with tets.
@@ -112,16 +141,6 @@ fn sample(name: &str) -> Result<Clip, CliError> {
             Err(CliError::usage(format!("there is no sample `{name}`")).with_help(shot::suggest(name, known)))
         }
     }
-}
-
-/// People hand shot files to commands that want clips.
-fn refuse_shots(path: &Path) -> Result<(), CliError> {
-    if path.extension().is_some_and(|ending| ending == "toml") {
-        let words = format!("{} is a shot file, not an animation", path.display());
-        let help = "bake it with `followthrough bake`, then name one of the files it writes";
-        return Err(CliError::usage(words).with_help(help));
-    }
-    Ok(())
 }
 
 /// The frames of a range, or the clip as it is.

@@ -1,12 +1,16 @@
-//! The driver: layer by layer, frame by frame, into the store.
+//! The driver: all layers, frame by frame, into the store.
 
 mod layer;
+mod order;
+mod reads;
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clip::{Clip, Files};
 
+use self::layer::{Job, Order};
 use crate::diagnostic::Diagnostics;
 use crate::group::{Group, Member, in_groups};
 use crate::key::{BakeKey, canonical};
@@ -14,6 +18,7 @@ use crate::layer::{Figures, LayerError, Target};
 use crate::manifest::Manifest;
 use crate::progress::{Context, Event};
 use crate::shot::{LayerEntry, Shot};
+use crate::store::Store;
 use crate::{Error, FrameRange, input};
 
 /// How to bake. Nothing here changes the frames that come out, only where they go and how many.
@@ -40,6 +45,9 @@ pub struct Bake {
     pub clip: Clip,
     /// Which frames of the shot these are.
     pub frames: FrameRange,
+    /// How many of the frames that were asked for are not baked yet: those after the last one here. Only
+    /// [`Shot::baked_so_far`] leaves some out.
+    pub missing: usize,
     /// The layers that took part, from the lowest to the highest.
     pub layers: Vec<LayerBake>,
     /// The folder of outputs, report and bake.
@@ -106,15 +114,22 @@ impl Shot {
             if !locked {
                 context.progress.event(Event::NoLocks { folder: &bakes_folder(&self.out(options)) });
             }
-            let mut bake = self.through_layers(options, context, true)?;
+            let mut bake = self.through_layers(options, context, Purpose::Make)?;
             then(&mut bake)?;
             Ok(bake)
         })
     }
 
-    /// What was baked before, without simulating anything; [`Error::NotBaked`] where frames are missing.
+    /// What was baked before, without simulating anything; [`Error::NotBaked`] where frames are missing. Nothing is written, so
+    /// another process may be baking into the same folder.
     pub fn baked(&self, options: &BakeOptions) -> Result<Bake, Error> {
-        in_pool(options.threads, || self.through_layers(options, &Context::SILENT, false))
+        in_pool(options.threads, || self.through_layers(options, &Context::SILENT, Purpose::ReadAll))
+    }
+
+    /// The same for a bake that still goes on or was stopped: the frames that are through all layers, up to the first that is not;
+    /// [`Bake::missing`] counts the others. [`Error::NotBaked`] where there is none at all.
+    pub fn baked_so_far(&self, options: &BakeOptions) -> Result<Bake, Error> {
+        in_pool(options.threads, || self.through_layers(options, &Context::SILENT, Purpose::ReadSome))
     }
 
     /// Removes the bakes in a folder that this shot, as it is now, does not use; gives back what was removed.
@@ -169,12 +184,11 @@ impl Shot {
         }
     }
 
-    /// Through all layers; `simulate` what is missing, or err.
     fn through_layers(
         &self,
         options: &BakeOptions,
         context: &Context<'_>,
-        simulate: bool,
+        purpose: Purpose,
     ) -> Result<Bake, Error> {
         // everything is read through these files: what was read once must stay what it was
         let files = self.files.clone().with_manifest();
@@ -184,54 +198,80 @@ impl Shot {
         let out = self.out(options);
         let bakes = bakes_folder(&out);
         let count = input.frame_count();
-        let frames = options.frames.unwrap_or(FrameRange { first: 0, last: count.saturating_sub(1) });
+        let mut frames = options.frames.unwrap_or(FrameRange { first: 0, last: count.saturating_sub(1) });
         if frames.last >= count {
             return Err(Error::NoSuchFrames { first: frames.first, last: frames.last, count });
         }
         let plan = self.plan(&input, input_key, &manifest, &files)?;
-        if options.fresh && simulate {
+        if options.fresh && purpose == Purpose::Make {
             for planned in &plan {
                 forget(&bakes, planned.group.name())?;
             }
         }
-        let needs = needs(&plan, &input, &files, frames.last + 1);
-        let mut clip = input.clone();
-        let mut layers = Vec::new();
-        for (index, (planned, need)) in plan.iter().zip(needs).enumerate() {
-            let of = |clip: Clip, mesh| Target { clip, mesh, files: files.clone() };
-            let carried = planned.group.carried(of, &clip)?;
-            let folder = bakes.join(&planned.folder);
-            let job = layer::Job {
-                group: &planned.group,
-                clip: clip.clone(),
-                files: files.clone(),
-                carried: carried.clone(),
-                key: planned.key,
-                folder,
-                need,
-                index,
-                of: plan.len(),
-                simulate,
-                registry: &self.registry,
-            };
-            let (record, frames) = job.run(context)?;
-            clip = carried.with_frames(frames);
-            layers.push(record);
-            // what the layer holds in memory was compared when it was read; this tells of files that changed behind it
-            files.verify()?;
+        let (mut jobs, clip) =
+            self.jobs(&plan, &input, &files, frames.last + 1, &|folder, key| match purpose {
+                Purpose::Make => Store::open(bakes.join(folder), key),
+                Purpose::ReadAll | Purpose::ReadSome => Ok(Store::at(bakes.join(folder), key)),
+            })?;
+        for (index, job) in jobs.iter().enumerate() {
+            let (layer, of, reused, frames) = (job.name(), plan.len(), job.reused(), job.need());
+            context.progress.event(Event::Layer { layer, index, of, reused, frames });
         }
+        if purpose == Purpose::Make {
+            order::run(&mut jobs, context)?;
+        }
+        // what layers hold in memory was compared when it was read; this tells of files that changed behind them
+        files.verify()?;
+        let there = available(&jobs, frames, purpose == Purpose::ReadSome)?;
+        let missing = frames.last - there;
+        frames.last = there;
         Ok(Bake {
             input: input::cropped(&input, frames)?,
             whole_input: input,
             clip: input::cropped(&clip, frames)?,
             frames,
-            layers,
+            missing,
+            layers: jobs.iter().map(Job::record).collect(),
             out,
             input_key,
             sources: files,
             files: Vec::new(),
             report: None,
         })
+    }
+
+    /// A job for each group, on the frames of the one below, and the clip that they will give.
+    fn jobs<'a>(
+        &'a self,
+        plan: &'a [Planned<'a>],
+        input: &Clip,
+        files: &Files,
+        wanted: usize,
+        open: &dyn Fn(&str, BakeKey) -> Result<Store, Error>,
+    ) -> Result<(Vec<Job<'a>>, Clip), Error> {
+        let target = |clip: Clip, mesh| Target { clip, mesh, files: files.clone() };
+        let ahead = |planned: &Planned<'_>| planned.group.look_ahead(|mesh| target(input.clone(), mesh));
+        let look_ahead: Vec<usize> = plan.iter().map(ahead).collect();
+        let needs = needs(&look_ahead, wanted, input.frame_count());
+        let mut clip = input.clone();
+        let mut jobs = Vec::new();
+        for (planned, (need, look_ahead)) in plan.iter().zip(needs.into_iter().zip(look_ahead)) {
+            let carried = planned.group.carried(target, &clip)?;
+            let order = Order {
+                group: &planned.group,
+                clip,
+                files: files.clone(),
+                carried: carried.clone(),
+                key: planned.key,
+                need,
+                look_ahead,
+                registry: &self.registry,
+            };
+            let job = Job::new(order, open(&planned.folder, planned.key)?);
+            clip = carried.with_frames(Arc::new(job.frames()));
+            jobs.push(job);
+        }
+        Ok((jobs, clip))
     }
 
     /// The active layers with their meshes, keys and folders.
@@ -278,6 +318,17 @@ impl Shot {
     }
 }
 
+/// What the layers are gone through for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    /// To make what is missing.
+    Make,
+    /// To read what must all be there.
+    ReadAll,
+    /// To read what is there.
+    ReadSome,
+}
+
 struct Planned<'a> {
     group: Group<'a>,
     key: BakeKey,
@@ -306,14 +357,24 @@ fn layer_key(entry: &LayerEntry, mesh: usize, below: BakeKey, files: &[&[u8]]) -
 }
 
 /// How many frames each layer must bake so that the highest has `wanted`: those below layers that look ahead need more.
-fn needs(plan: &[Planned<'_>], clip: &Clip, files: &Files, wanted: usize) -> Vec<usize> {
-    let mut needs = vec![wanted; plan.len()];
-    for i in (1..plan.len()).rev() {
-        let target = |mesh| Target { clip: clip.clone(), mesh, files: files.clone() };
-        let ahead = plan[i].group.look_ahead(target);
-        needs[i - 1] = (needs[i] + ahead).min(clip.frame_count());
+fn needs(look_ahead: &[usize], wanted: usize, count: usize) -> Vec<usize> {
+    let mut needs = vec![wanted; look_ahead.len()];
+    for i in (1..look_ahead.len()).rev() {
+        needs[i - 1] = needs[i].saturating_add(look_ahead[i]).min(count);
     }
     needs
+}
+
+/// The last frame of those asked for that is there, and all before it; where `some` are not enough, all must be there.
+fn available(jobs: &[Job<'_>], frames: FrameRange, some: bool) -> Result<usize, Error> {
+    let Some(shortest) = jobs.iter().min_by_key(|job| job.complete()) else { return Ok(frames.last) };
+    let unfinished = jobs.iter().find(|job| job.done() < job.need());
+    match (some, unfinished) {
+        (true, _) if shortest.complete() > frames.first => Ok(frames.last.min(shortest.complete() - 1)),
+        (true, _) => Err(shortest.not_baked()),
+        (false, Some(job)) => Err(job.not_baked()),
+        (false, None) => Ok(frames.last),
+    }
 }
 
 fn bakes_folder(out: &Path) -> PathBuf {

@@ -12,7 +12,7 @@ pub enum Event<'a> {
         /// The bake folder.
         folder: &'a Path,
     },
-    /// A layer begins.
+    /// A layer takes part. All layers are told of before the first frame is made; then their frames come in turns.
     Layer {
         /// Its name.
         layer: &'a str,
@@ -24,6 +24,13 @@ pub enum Event<'a> {
         reused: usize,
         /// Frames that it needs in all.
         frames: usize,
+    },
+    /// A layer is ready to make frames.
+    Prepared {
+        /// Its name.
+        layer: &'a str,
+        /// How long that took.
+        seconds: f64,
     },
     /// A frame is done and stored.
     Frame {

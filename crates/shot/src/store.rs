@@ -52,6 +52,12 @@ impl Store {
         Ok(Self { folder, key })
     }
 
+    /// The folder as it is: for readers, who neither make nor clear away anything. It may not be there, and another process may be
+    /// writing into it.
+    pub(crate) fn at(folder: PathBuf, key: BakeKey) -> Self {
+        Self { folder, key }
+    }
+
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
@@ -88,6 +94,9 @@ impl Store {
 
     /// The latest whole checkpoint after one of the frames `from..to`.
     pub(crate) fn checkpoint_in(&self, from: usize, to: usize) -> Option<(usize, Vec<u8>)> {
+        if from >= to {
+            return None;
+        }
         let name = |entry: fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
         let number =
             |name: String| name.strip_prefix("checkpoint-")?.strip_suffix(".bin")?.parse::<usize>().ok();
@@ -111,7 +120,8 @@ impl Store {
     pub(crate) fn seconds(&self, count: usize) -> Vec<Option<f64>> {
         let mut seconds = vec![None; count];
         let text = fs::read_to_string(self.folder.join("timings.txt")).unwrap_or_default();
-        for line in text.lines() {
+        // a line without its end is still being written
+        for line in text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n')) {
             let mut words = line.split_whitespace();
             let frame = words.next().and_then(|word| word.parse::<usize>().ok());
             let time = words.next().and_then(|word| word.parse::<f64>().ok());

@@ -17,7 +17,7 @@ use crate::source::{self, Reading};
 /// .gltf are written, .obj as a numbered sequence when there are several frames. Deformation comes out baked.
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// The animation to read, or sample:NAME
+    /// The animation to read, sample:NAME, or a shot file: what is baked of it so far
     #[arg(value_name = "IN")]
     input: PathBuf,
     /// The file to write

@@ -17,7 +17,7 @@ use crate::source::{self, Reading};
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// The file (.glb, .gltf, .obj, .pc2, .mdd, .bvh, .usd, .abc, .stl, .ply, .off; of tets .veg, .msh, .node, .ele, .mesh), a
-    /// numbered sequence as in flag.####.obj, or sample:NAME
+    /// numbered sequence as in flag.####.obj, sample:NAME, or a shot file: what is baked of it so far
     file: PathBuf,
     #[command(flatten)]
     reading: Reading,
@@ -33,9 +33,10 @@ impl Arguments {
             return if self.json { console.answer_json(&info.json()) } else { console.answer(info.text()) };
         }
         let clip = self.reading.open(&self.file)?;
-        let description = match source::sample_name(&self.file) {
-            Some(_) => None,
-            None => Some(clip::describe(&self.file, &self.reading.options())?),
+        let (is_sample, is_shot) = (source::sample_name(&self.file).is_some(), source::is_shot(&self.file));
+        let description = match is_sample || is_shot {
+            true => None,
+            false => Some(clip::describe(&self.file, &self.reading.options())?),
         };
         let listener = console.progress();
         let diagnostics = clip::diagnose(&source::watched(&clip, "look at frames", &listener));
@@ -43,8 +44,8 @@ impl Arguments {
         if interrupt::pressed() {
             return Err(CliError::stopped("stopped"));
         }
-        let format =
-            description.as_ref().map_or("sample".into(), |d| format!("{:?}", d.format).to_lowercase());
+        let made = if is_shot { "shot" } else { "sample" };
+        let format = description.as_ref().map_or(made.into(), |d| format!("{:?}", d.format).to_lowercase());
         let animations = description.map(|description| description.animations).unwrap_or_default();
         let info = Info { file: &self.file, format, clip, animations, diagnostics };
         if self.json { console.answer_json(&info.json()) } else { console.answer(info.text()) }

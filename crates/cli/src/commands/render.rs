@@ -74,9 +74,6 @@ pub(crate) struct Arguments {
     /// Keep every pixel of a film exactly, in about five times the space
     #[arg(long)]
     exact: bool,
-    /// Of a shot file: the folder it was baked to [default: what the shot says, or a folder beside it with its name]
-    #[arg(long, value_name = "DIR")]
-    baked: Option<PathBuf>,
     /// Of a shot file: set a value over the file's, as in `output.film.width=960`; repeatable
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
@@ -102,7 +99,7 @@ enum Color {
 
 impl Arguments {
     pub(crate) fn run(&self, console: &Console) -> Result<(), CliError> {
-        let is_shot = self.input.extension().is_some_and(|ending| ending == "toml");
+        let is_shot = source::is_shot(&self.input);
         if is_shot && self.color != Some(Color::Tests) {
             return self.tell(&self.of_shot(console)?, console);
         }
@@ -173,8 +170,12 @@ impl Arguments {
     /// Pictures of what was baked of a shot.
     fn of_shot(&self, console: &Console) -> Result<Vec<PathBuf>, CliError> {
         let shot = self.reader().read(&self.input)?;
-        let options = BakeOptions { out: self.baked.clone(), frames: self.frames, ..BakeOptions::default() };
-        let bake = shot.baked(&options)?;
+        let out = self.reading.baked().map(Path::to_owned);
+        let options = BakeOptions { out, frames: self.frames, ..BakeOptions::default() };
+        let bake = shot.baked_so_far(&options)?;
+        if let Some(words) = source::unbaked(&bake) {
+            console.remark(&format!("warning: {}: {words}", self.input.display()));
+        }
         let renderer = FilmRenderer::new(&shot, &bake)?;
         let last = renderer.frame_count().saturating_sub(1);
         let out = &self.output;

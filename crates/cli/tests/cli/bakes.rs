@@ -58,6 +58,29 @@ fn frames_of_a_part_are_those_of_the_whole() {
 }
 
 #[test]
+fn another_process_reads_a_bake_that_goes_on() {
+    let place = place(24, 40);
+    let mut child = place.spawn(&["bake", "shot.toml", "--out", "live"]);
+    place.wait_for_frames("live", 3);
+    let run = place.expect(0, &["convert", "shot.toml", "so_far.pc2", "--baked", "live"]);
+    let info = place.json(&["info", "shot.toml", "--baked", "live", "--json"]);
+    place.expect(0, &["render", "shot.toml", "so_far.png", "--frame", "1", "--baked", "live"]);
+    let still_baking = child.try_wait().expect("asks").is_none();
+    assert!(child.wait().expect("ends").success());
+    assert!(still_baking, "it was too fast to be read in the middle");
+    assert!(run.stderr.contains("are baked;") && run.stderr.contains("missing"), "{}", run.stderr);
+    assert!((3..40).contains(&info["frames"].as_u64().expect("a number")), "{info:#}");
+
+    // what was read is what is there at the end, and a reader did not disturb the bake
+    let last = place.json(&["info", "so_far.pc2", "--mesh", "so_far.obj", "--json"])["frames"].clone();
+    let frames = format!("0-{}", last.as_u64().expect("a number") - 1);
+    place.expect(0, &["convert", "shot.toml", "then.pc2", "--frames", &frames, "--baked", "live"]);
+    assert!(place.read("so_far.pc2") == place.read("then.pc2"));
+    place.expect(0, &["bake", "shot.toml", "--out", "alone"]);
+    assert!(place.read("live/result.pc2") == place.read("alone/result.pc2"));
+}
+
+#[test]
 fn a_killed_bake_goes_on_with_the_same_bytes() {
     let place = place(24, 40);
     let mut child = place.spawn(&["bake", "shot.toml", "--out", "killed"]);

@@ -70,7 +70,8 @@ fn broken_files_get_a_sentence() {
     let run = place.expect(2, &["info", "sample:falg"]);
     assert!(run.stderr.contains("did you mean `flag`?"), "{}", run.stderr);
     place.expect(0, &["new", "shot.toml"]);
-    place.expect(2, &["info", "shot.toml"]);
+    let run = place.run(&["info", "shot.toml"]);
+    assert!(run.code != 0 && run.stderr.contains("bake the shot first"), "{}", run.stderr);
 }
 
 #[test]

@@ -1,14 +1,13 @@
-//! One layer: find out what is missing, and make it.
+//! One layer: find out what is missing, and make it, frame by frame.
 
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::Thread;
-use std::time::{Duration, Instant};
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
-use clip::{Clip, Files, Frame, Frames};
+use clip::{Clip, Files, Frame};
 
 use super::LayerBake;
+use super::reads::Reads;
 use crate::group::Group;
 use crate::layer::{Figures, FrameResult, LayerError, Simulation, Target};
 use crate::measure::Measure;
@@ -16,7 +15,8 @@ use crate::progress::{Context, Event};
 use crate::store::{Store, StoredFrame, StoredFrames, grids};
 use crate::{BakeKey, Error, Registry};
 
-pub(super) struct Job<'a> {
+/// What a job begins with.
+pub(super) struct Order<'a> {
     pub(super) group: &'a Group<'a>,
     /// The input.
     pub(super) clip: Clip,
@@ -25,130 +25,277 @@ pub(super) struct Job<'a> {
     /// The input on the meshes that the layers give back.
     pub(super) carried: Clip,
     pub(super) key: BakeKey,
-    pub(super) folder: PathBuf,
     /// Frames `0..need` are wanted.
     pub(super) need: usize,
-    pub(super) index: usize,
-    pub(super) of: usize,
-    /// Whether missing frames are made.
-    pub(super) simulate: bool,
+    /// How many frames after its own each frame reads.
+    pub(super) look_ahead: usize,
     pub(super) registry: &'a Registry,
 }
 
-impl Job<'_> {
-    pub(super) fn run(self, context: &Context<'_>) -> Result<(LayerBake, Arc<dyn Frames>), Error> {
-        let store = Store::open(self.folder.clone(), self.key)?;
-        let mut have: Vec<bool> = (0..self.need).map(|index| store.read_frame(index).is_some()).collect();
+/// A layer at work.
+pub(super) struct Job<'a> {
+    order: Order<'a>,
+    store: Store,
+    /// Which of the frames are stored.
+    have: Vec<bool>,
+    reused: usize,
+    /// What it has read.
+    reads: Arc<Reads>,
+    /// So many frames of the layer below must be there before it goes on, beside those that its next frame reads.
+    waits_for: usize,
+    /// There from the first frame that it makes to the last.
+    running: Option<Running>,
+    prepare_seconds: f64,
+}
+
+/// A simulation between two frames.
+struct Running {
+    simulation: Box<dyn Simulation>,
+    /// The frame that it would make next.
+    next: usize,
+    measures: Vec<(usize, Measure)>,
+}
+
+/// What came of the attempt to make a frame.
+pub(super) enum Advance {
+    /// It is stored.
+    Made,
+    /// The layer read frames that the one below does not have yet: it needs so many. What it said about that.
+    Waits { frames: usize, failure: Error },
+}
+
+impl<'a> Job<'a> {
+    /// Looks what is stored.
+    pub(super) fn new(order: Order<'a>, store: Store) -> Self {
+        let have: Vec<bool> = (0..order.need).map(|index| store.read_frame(index).is_some()).collect();
         let reused = have.iter().filter(|have| **have).count();
-        context.progress.event(Event::Layer {
-            layer: self.group.name(),
-            index: self.index,
-            of: self.of,
+        Self {
+            order,
+            store,
+            have,
             reused,
-            frames: self.need,
-        });
-        if reused < self.need && !self.simulate {
-            let (layer, folder) = (self.group.name().to_owned(), store.folder().to_owned());
-            return Err(Error::NotBaked { layer, have: reused, need: self.need, folder });
+            reads: Arc::default(),
+            waits_for: 0,
+            running: None,
+            prepare_seconds: 0.0,
         }
-        let mut prepare_seconds = 0.0;
-        if reused < self.need {
-            let start = Instant::now();
-            let target = |mesh| Target { clip: self.clip.clone(), mesh, files: self.files.clone() };
-            let prepared = self.group.prepare(target, self.registry.groups());
-            let mut simulation = prepared.map_err(super::prepare_error(self.group.name()))?;
-            prepare_seconds = start.elapsed().as_secs_f64();
-            tracing::debug!(layer = self.group.name(), seconds = prepare_seconds, "prepared");
-            let baked = cancellable(simulation.as_mut(), context, |simulation| {
-                self.fill(simulation, &store, &mut have, context)
-            });
-            // also when it was stopped: what it has to say about itself is known by now
-            store.write_notes(&simulation.notes())?;
-            baked?;
+    }
+
+    pub(super) fn name(&self) -> &str {
+        self.order.group.name()
+    }
+
+    /// How many frames are wanted.
+    pub(super) fn need(&self) -> usize {
+        self.have.len()
+    }
+
+    /// How many of them there are.
+    pub(super) fn done(&self) -> usize {
+        self.have.iter().filter(|have| **have).count()
+    }
+
+    /// How many there were before this bake.
+    pub(super) fn reused(&self) -> usize {
+        self.reused
+    }
+
+    /// Whether the first so many frames are all there.
+    pub(super) fn has(&self, frames: usize) -> bool {
+        self.have.get(..frames).is_some_and(|have| have.iter().all(|have| *have))
+    }
+
+    /// Frames that are there from the first on.
+    pub(super) fn complete(&self) -> usize {
+        self.missing().unwrap_or(self.have.len())
+    }
+
+    fn missing(&self) -> Option<usize> {
+        self.have.iter().position(|have| !have)
+    }
+
+    /// How many frames of the layer below its first so many frames take.
+    pub(super) fn reads_for(&self, frames: usize) -> usize {
+        frames.saturating_add(self.order.look_ahead).min(self.order.clip.frame_count()).max(self.waits_for)
+    }
+
+    /// How many of them its next frame takes; `None` when it has all frames.
+    pub(super) fn reads_next(&self) -> Option<usize> {
+        self.missing().map(|index| self.reads_for(index + 1))
+    }
+
+    /// Wants more frames than before.
+    pub(super) fn extend(&mut self, frames: usize) {
+        for index in self.have.len()..frames {
+            let have = self.store.read_frame(index).is_some();
+            self.reused += usize::from(have);
+            self.have.push(have);
         }
-        let frames = StoredFrames::new(store.clone(), self.carried.frames().clone(), self.group.strength());
+    }
+
+    /// The frames, of which some may not be there yet.
+    pub(super) fn frames(&self) -> StoredFrames {
+        let below = self.order.carried.frames().clone();
+        StoredFrames::new(self.store.clone(), below, self.order.group.strength())
+    }
+
+    /// Makes the first frame that is missing, from the nearest state before it that is known.
+    pub(super) fn advance(
+        &mut self,
+        context: &Context<'_>,
+        stop: &Arc<AtomicBool>,
+    ) -> Result<Advance, Error> {
+        let Some(missing) = self.missing() else { return Ok(Advance::Made) };
+        let made = self.make(missing, context, stop);
+        let missed = self.reads.take_missed();
+        match made {
+            // its state came of an error: it is begun again when the frames are there
+            Err(failure) if missed > 0 => {
+                self.running = None;
+                self.waits_for = self.waits_for.max(missed);
+                return Ok(Advance::Waits { frames: missed, failure });
+            }
+            other => other?,
+        }
+        if self.missing().is_none() {
+            self.rest()?;
+        }
+        Ok(Advance::Made)
+    }
+
+    fn make(&mut self, missing: usize, context: &Context<'_>, stop: &Arc<AtomicBool>) -> Result<(), Error> {
+        let mut running = match self.running.take() {
+            Some(running) => running,
+            None => self.prepare(context, stop)?,
+        };
+        let made = self.go_to(&mut running, missing, context);
+        self.running = Some(running);
+        made
+    }
+
+    fn prepare(&mut self, context: &Context<'_>, stop: &Arc<AtomicBool>) -> Result<Running, Error> {
+        if context.is_cancelled() {
+            return Err(self.cancelled());
+        }
+        let start = Instant::now();
+        let clip = self.reads.watch(&self.order.clip);
+        let target = |mesh| Target { clip: clip.clone(), mesh, files: self.order.files.clone() };
+        let prepared = self.order.group.prepare(target, self.order.registry.groups());
+        let mut simulation = prepared.map_err(super::prepare_error(self.name()))?;
+        self.check_reads(0)?;
+        simulation.cancel_by(stop.clone());
+        let seconds = start.elapsed().as_secs_f64();
+        self.prepare_seconds += seconds;
+        tracing::debug!(layer = self.name(), seconds, "prepared");
+        context.progress.event(Event::Prepared { layer: self.name(), seconds });
+        Ok(Running { simulation, next: 0, measures: self.measures() })
+    }
+
+    /// Brings the simulation to a frame and stores those on the way that are missing.
+    fn go_to(&mut self, running: &mut Running, index: usize, context: &Context<'_>) -> Result<(), Error> {
+        if let Some((done, state)) = self.store.checkpoint_in(running.next, index) {
+            match running.simulation.restore(&state) {
+                Ok(()) => running.next = done + 1,
+                // a state that the layer does not take is no reason to give up as long as it can begin at 0
+                Err(failure) if running.next == 0 => {
+                    tracing::warn!(layer = self.name(), frame = done, %failure, "checkpoint refused");
+                }
+                Err(failure) => return Err(self.failed(done, failure)),
+            }
+        }
+        while running.next <= index {
+            if context.is_cancelled() {
+                return Err(self.cancelled());
+            }
+            self.step(running, context)?;
+        }
+        Ok(())
+    }
+
+    /// Makes the next frame, and stores it where it is missing.
+    fn step(&mut self, running: &mut Running, context: &Context<'_>) -> Result<(), Error> {
+        let (index, start) = (running.next, Instant::now());
+        let result = running.simulation.frame(index).map_err(|failure| self.failed(index, failure))?;
+        self.check_reads(index)?;
+        running.next += 1;
+        if self.have[index] {
+            return Ok(());
+        }
+        self.keep(index, result, &running.measures)?;
+        self.store.write_checkpoint(index, &running.simulation.checkpoint())?;
+        self.have[index] = true;
+        let seconds = start.elapsed().as_secs_f64();
+        self.store.note_seconds(index, seconds);
+        let (layer, done, of) = (self.name(), self.done(), self.need());
+        context.progress.event(Event::Frame { layer, frame: index, done, of, seconds });
+        Ok(())
+    }
+
+    /// A layer may pass over an error; what comes of that is not its result.
+    fn check_reads(&self, index: usize) -> Result<(), Error> {
+        match self.reads.has_missed() {
+            true => Err(self.failed(index, LayerError::new("it read frames that are not there"))),
+            false => Ok(()),
+        }
+    }
+
+    /// Ends the simulation and keeps what it has to say about itself.
+    pub(super) fn rest(&mut self) -> Result<(), Error> {
+        match self.running.take() {
+            Some(running) => self.store.write_notes(&running.simulation.notes()),
+            None => Ok(()),
+        }
+    }
+
+    /// What was made and what was there.
+    pub(super) fn record(&self) -> LayerBake {
+        let frames = self.frames();
         let (figures, warnings): (Vec<Figures>, Vec<Vec<String>>) =
-            (0..self.need).map(|index| frames.figures(index)).unzip();
-        let record = LayerBake {
-            name: self.group.name().to_owned(),
-            kind: self.group.kind(),
-            mesh: self.group.members[0].mesh,
-            meshes: self.group.members.iter().map(|member| member.mesh).collect(),
-            key: self.key,
-            folder: store.folder().to_owned(),
-            baked: self.need - reused,
-            reused,
-            prepare_seconds,
+            (0..self.complete()).map(|index| frames.figures(index)).unzip();
+        let group = self.order.group;
+        LayerBake {
+            name: group.name().to_owned(),
+            kind: group.kind(),
+            mesh: group.members[0].mesh,
+            meshes: group.members.iter().map(|member| member.mesh).collect(),
+            key: self.order.key,
+            folder: self.store.folder().to_owned(),
+            baked: self.done() - self.reused,
+            reused: self.reused,
+            prepare_seconds: self.prepare_seconds,
             figures,
-            seconds: store.seconds(self.need),
+            seconds: self.store.seconds(self.complete()),
             warnings: warnings
                 .into_iter()
                 .enumerate()
                 .flat_map(|(frame, warnings)| warnings.into_iter().map(move |warning| (frame, warning)))
                 .collect(),
-            notes: store.notes(),
-        };
-        Ok((record, Arc::new(frames)))
-    }
-
-    /// Makes every frame that is missing, each from the nearest state before it that is known.
-    fn fill(
-        &self,
-        simulation: &mut dyn Simulation,
-        store: &Store,
-        have: &mut [bool],
-        context: &Context<'_>,
-    ) -> Result<(), Error> {
-        let measures = self.measures();
-        let mut next = 0;
-        while let Some(missing) = have.iter().position(|have| !have) {
-            if let Some((done, state)) = store.checkpoint_in(next, missing) {
-                match simulation.restore(&state) {
-                    Ok(()) => next = done + 1,
-                    // a state that the layer does not take is no reason to give up as long as it can begin at 0
-                    Err(failure) if next == 0 => {
-                        tracing::warn!(layer = self.group.name(), frame = done, %failure, "checkpoint refused");
-                    }
-                    Err(failure) => return Err(self.failed(done, failure)),
-                }
-            }
-            while next <= missing {
-                if context.is_cancelled() {
-                    return Err(self.cancelled(have));
-                }
-                let start = Instant::now();
-                let result = match simulation.frame(next) {
-                    Ok(result) => result,
-                    Err(_) if context.is_cancelled() => return Err(self.cancelled(have)),
-                    Err(failure) => return Err(self.failed(next, failure)),
-                };
-                if !have[next] {
-                    self.keep(store, next, result, &measures)?;
-                    store.write_checkpoint(next, &simulation.checkpoint())?;
-                    have[next] = true;
-                    let seconds = start.elapsed().as_secs_f64();
-                    store.note_seconds(next, seconds);
-                    let done = have.iter().filter(|have| **have).count();
-                    let layer = self.group.name();
-                    context.progress.event(Event::Frame { layer, frame: next, done, of: self.need, seconds });
-                }
-                next += 1;
-            }
+            notes: self.store.notes(),
         }
-        Ok(())
     }
 
-    fn cancelled(&self, have: &[bool]) -> Error {
-        let done = have.iter().filter(|have| **have).count();
-        Error::Cancelled { layer: self.group.name().to_owned(), done, of: self.need }
+    /// Frames are missing and will not be made.
+    pub(super) fn not_baked(&self) -> Error {
+        let (layer, folder) = (self.name().to_owned(), self.store.folder().to_owned());
+        Error::NotBaked { layer, have: self.done(), need: self.need(), folder }
+    }
+
+    fn cancelled(&self) -> Error {
+        Error::Cancelled { layer: self.name().to_owned(), done: self.done(), of: self.need() }
     }
 
     /// What measures each mesh.
     fn measures(&self) -> Vec<(usize, Measure)> {
-        let meshes = self.group.members.iter().filter(|_| self.group.needs_mesh()).map(|member| member.mesh);
+        let meshes = self
+            .order
+            .group
+            .members
+            .iter()
+            .filter(|_| self.order.group.needs_mesh())
+            .map(|member| member.mesh);
         let measure = |mesh: usize| {
-            let found = self.carried.meshes.get(mesh)?;
-            Some((mesh, Measure::new(found, self.registry.crossings())))
+            let found = self.order.carried.meshes.get(mesh)?;
+            Some((mesh, Measure::new(found, self.order.registry.crossings())))
         };
         meshes.filter_map(measure).collect()
     }
@@ -160,7 +307,7 @@ impl Job<'_> {
         for (mesh, measure) in measures {
             let mut own = Figures::default();
             measure.add_to(&mut own, &mut result.frame, below, *mesh);
-            let name = &self.carried.meshes[*mesh].name;
+            let name = &self.order.carried.meshes[*mesh].name;
             for figure in own.0.into_iter().filter(|figure| !said.contains(&plot(&figure.name))) {
                 result.figures.add(format!("{}, {name}", figure.name), figure.unit, figure.value);
             }
@@ -170,12 +317,11 @@ impl Job<'_> {
     /// Checks a frame, measures it and stores it.
     fn keep(
         &self,
-        store: &Store,
         index: usize,
         mut result: FrameResult,
         measures: &[(usize, Measure)],
     ) -> Result<(), Error> {
-        let below = self.carried.frame(index)?;
+        let below = self.order.carried.frame(index)?;
         self.check(index, &result.frame, &below)?;
         if let [(mesh, measure)] = measures {
             measure.add_to(&mut result.figures, &mut result.frame, &below, *mesh);
@@ -187,7 +333,7 @@ impl Job<'_> {
                 let sentence = format!("`{}` is not a finite number at point {place:?}", grid.name);
                 return Err(self.failed(index, LayerError::new(sentence)));
             }
-            grid.name = format!("{}/{}", self.group.name(), grid.name);
+            grid.name = format!("{}/{}", self.name(), grid.name);
         }
         let stored = StoredFrame {
             figures: result.figures,
@@ -195,7 +341,7 @@ impl Job<'_> {
             grids: result.grids.iter().map(grids::pack).collect(),
             ..StoredFrame::difference(result.frame, &below)
         };
-        store.write_frame(index, &stored)
+        self.store.write_frame(index, &stored)
     }
 
     /// A frame must have the shape of its input and finite numbers only.
@@ -209,13 +355,9 @@ impl Job<'_> {
             |points: &Vec<[f32; 3]>| points.iter().position(|p| p.iter().any(|x| !x.is_finite()));
         for (mesh, points) in frame.points.iter().enumerate() {
             if let Some(point) = not_finite(points) {
-                let mesh = self.carried.meshes.get(mesh).map(|mesh| mesh.name.clone()).unwrap_or_default();
-                return Err(Error::NotFinite {
-                    layer: self.group.name().to_owned(),
-                    frame: index,
-                    mesh,
-                    point,
-                });
+                let mesh =
+                    self.order.carried.meshes.get(mesh).map(|mesh| mesh.name.clone()).unwrap_or_default();
+                return Err(Error::NotFinite { layer: self.name().to_owned(), frame: index, mesh, point });
             }
         }
         let joint = frame.pose.iter().position(|joint| !joint.matrix().is_finite());
@@ -227,43 +369,6 @@ impl Job<'_> {
 
     fn failed(&self, frame: usize, failure: LayerError) -> Error {
         let help = failure.remedy().map(str::to_owned);
-        Error::Frame { layer: self.group.name().to_owned(), frame, failure, help }
-    }
-}
-
-/// How often it is looked whether somebody wants to stop.
-const LOOK: Duration = Duration::from_millis(100);
-
-/// Does something with a simulation that stops, also in the middle of a frame, when the context says so.
-fn cancellable<T>(
-    simulation: &mut dyn Simulation,
-    context: &Context<'_>,
-    act: impl FnOnce(&mut dyn Simulation) -> T,
-) -> T {
-    let (flag, done) = (Arc::new(AtomicBool::new(false)), AtomicBool::new(false));
-    simulation.cancel_by(flag.clone());
-    std::thread::scope(|scope| {
-        let watch = scope.spawn(|| {
-            while !done.load(Ordering::Acquire) {
-                flag.store(context.is_cancelled(), Ordering::Relaxed);
-                std::thread::park_timeout(LOOK);
-            }
-        });
-        // also when it panics: whoever waits for the watch would wait for ever
-        let _ended = Ended { done: &done, watch: watch.thread() };
-        act(simulation)
-    })
-}
-
-/// Ends a watch when it goes.
-struct Ended<'a> {
-    done: &'a AtomicBool,
-    watch: &'a Thread,
-}
-
-impl Drop for Ended<'_> {
-    fn drop(&mut self) {
-        self.done.store(true, Ordering::Release);
-        self.watch.unpark();
+        Error::Frame { layer: self.name().to_owned(), frame, failure, help }
     }
 }

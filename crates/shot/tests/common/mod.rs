@@ -31,6 +31,9 @@ pub(crate) struct Lag {
     /// Gives NaN at this frame, if given.
     #[serde(default)]
     pub(crate) nan_at: Option<usize>,
+    /// Reads the last frame when it is prepared, though `look_ahead` does not say so, and passes over its absence.
+    #[serde(default)]
+    pub(crate) peek: bool,
 }
 
 fn default_frequency() -> f64 {
@@ -73,6 +76,9 @@ impl Layer for Lag {
     }
 
     fn prepare(&self, input: &Target) -> Result<Box<dyn Simulation>, LayerError> {
+        if self.peek {
+            let _ = input.points(input.clip.frame_count() - 1);
+        }
         Ok(Box::new(Lagging { settings: self.clone(), input: input.clone(), x: Vec::new(), v: Vec::new() }))
     }
 }
