@@ -11,7 +11,7 @@ use geometry::{Bounds, Vec3};
 use linear::ConstraintRows;
 
 use crate::stage::{NewtonReport, NewtonSettings, Stage, Workspace};
-use crate::{Body, ContactModel, Error, Guide, GuideSample, StageHistory, State};
+use crate::{Body, ContactModel, Error, Guide, GuideSample, StageConstraint, StageHistory, State};
 
 use contact::{MIN_CONTACT_STEP, limit_filters};
 
@@ -167,7 +167,7 @@ impl Stepper {
     ) -> Result<Effort, Error> {
         // Nothing kept from an earlier frame may change this one: a resumed bake gives the same bits.
         self.work.solver.reset();
-        self.work.contact_system.reset();
+        self.work.extended.reset();
         self.effort = Effort::default();
         let start = state.time;
         let mut done = 0.0; // fraction of the frame
@@ -288,7 +288,7 @@ impl Stepper {
     fn newton(&self) -> NewtonSettings {
         // A tenth of the permitted error: Newton's own error must not disturb the estimate.
         let tolerance = 0.1 * self.settings.tolerance * self.size;
-        NewtonSettings { iterations: self.settings.newton_iterations, tolerance, linear: false }
+        NewtonSettings::smooth(self.settings.newton_iterations, tolerance)
     }
 
     fn solve(
@@ -296,6 +296,7 @@ impl Stepper {
         body: &Body,
         guide: &dyn Guide,
         problem: &StageProblem,
+        constraints: &mut [&mut dyn StageConstraint],
         x: &mut [Vec3],
     ) -> Result<NewtonReport, Error> {
         let &StageProblem { time, base, drift, implicit_dt, history, start, other_guess, newton } = problem;
@@ -303,8 +304,8 @@ impl Stepper {
         guide.compliance(time, self.rows.compliance_mut());
         guide.averages(time, &mut self.averages);
         let (rows, averages) = (&self.rows, &self.averages);
-        let stage = Stage { base, drift, implicit_dt, other_guess, history, sample, rows, averages };
-        let solved = self.work.solve(body, &stage, newton, start, x)?;
+        let stage = Stage { start, base, drift, implicit_dt, other_guess, history, sample, rows, averages };
+        let solved = self.work.solve(body, &stage, newton, constraints, x)?;
         self.effort.iterations += solved.iterations;
         self.effort.factorizations += solved.factorizations;
         self.effort.linear_iterations += solved.linear_iterations;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use dynamics::{ContactModel, ContactStage, StepBound};
+use dynamics::{ContactModel, StageConstraint, StageStart, StepBound};
 use geometry::{Bounds, Vec3};
 use linear::Matrix;
 
@@ -87,31 +87,33 @@ impl ContactModel for BarrierContact {
         self.state.obstacle_positions.copy_from_slice(&self.targets);
         self.state.friction_contacts.clear();
     }
+}
 
-    fn begin_stage(&mut self, contact_stage: &ContactStage) -> Result<(), dynamics::Error> {
-        self.check_body(contact_stage.start).map_err(boxed)?;
-        self.sample_targets(contact_stage.time);
+impl StageConstraint for BarrierContact {
+    fn begin_stage(&mut self, stage_start: &StageStart) -> Result<(), dynamics::Error> {
+        self.check_body(stage_start.start).map_err(boxed)?;
+        self.sample_targets(stage_start.time);
         self.animated_positions.copy_from_slice(&self.targets);
         self.limit_obstacle_steps();
-        let start = self.contact_points(contact_stage.start, &self.state.obstacle_positions);
+        let start = self.contact_points(stage_start.start, &self.state.obstacle_positions);
         self.find_intersections(&start).map_err(boxed)?;
-        let guess = self.contact_points(contact_stage.guess, &self.targets);
+        let guess = self.contact_points(stage_start.guess, &self.targets);
         // no list for the way to the guess: the first Newton step may go elsewhere
         self.ensure_candidates(&start, &start).map_err(boxed)?;
         self.friction_contacts = self.state.friction_contacts.clone();
         self.stage = Some(StageCache {
             motion: guess.iter().zip(&start).map(|(g, s)| *g - *s).collect(),
             start,
-            masses: contact_stage.masses.to_vec(),
-            known: contact_stage.known.to_vec(),
-            seconds: contact_stage.seconds,
+            masses: stage_start.masses.to_vec(),
+            known: stage_start.known.to_vec(),
+            seconds: stage_start.seconds,
             stiffness: Vec::new(),
             diagonal: Vec::new(),
         });
         Ok(())
     }
 
-    fn update_contacts(&mut self, x: &[Vec3]) -> Result<(), dynamics::Error> {
+    fn update(&mut self, x: &[Vec3]) -> Result<(), dynamics::Error> {
         let here = self.contact_points(x, &self.state.obstacle_positions);
         self.ensure_candidates(&here, &here).map_err(boxed)?;
         self.active = active_contacts(&self.mesh, &self.candidates.list, &here);
@@ -176,7 +178,7 @@ impl ContactModel for BarrierContact {
         self.stage = Some(stage);
     }
 
-    fn freeze_obstacles(&mut self) {
+    fn freeze(&mut self) {
         self.targets.copy_from_slice(&self.state.obstacle_positions);
     }
 

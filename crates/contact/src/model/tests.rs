@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use dynamics::{ContactModel, ContactStage, Span, StepBound};
+use dynamics::{ContactModel, Span, StageConstraint, StageStart, StepBound};
 use geometry::{Mat3, Vec3};
 use linear::{Matrix, Pattern};
 
@@ -50,13 +50,13 @@ fn span(from: &[Vec3], by: Vec3, duration: f64) -> Span {
 fn begin(model: &mut BarrierContact, start: &[Vec3], guess: &[Vec3], known: &[bool], time: f64) {
     let masses = vec![MASSES[0]; start.len() - 3];
     let masses: Vec<f64> = MASSES.into_iter().chain(masses).collect();
-    let stage = ContactStage { start, guess, masses: &masses, known, seconds: SECONDS, time };
+    let stage = StageStart { start, guess, masses: &masses, known, seconds: SECONDS, time };
     model.begin_stage(&stage).expect("sound");
 }
 
 /// Force and matrix of contact alone at x, when the body resists by `diagonal[i]` in all directions.
 fn assembled(model: &mut BarrierContact, x: &[Vec3], diagonal: &[f64]) -> (Vec<Vec3>, Vec<Mat3>) {
-    model.update_contacts(x).expect("sound");
+    model.update(x).expect("sound");
     let all: Vec<u32> = (0..x.len() as u32).collect();
     let mut matrix = Matrix::new(Arc::new(Pattern::from_stencils(x.len(), [&all[..]])));
     for (i, value) in diagonal.iter().enumerate() {
@@ -225,7 +225,7 @@ fn targets_are_where_the_animation_is() {
     }
     begin(&mut model, &leaf(0.5), &leaf(0.5), &FREE, 0.05);
     assert!(model.obstacle_displacements().iter().all(|d| d.distance(0.01 * Vec3::Y) < 1e-12));
-    model.freeze_obstacles();
+    model.freeze();
     assert_eq!(model.obstacle_displacements(), [Vec3::ZERO; 3]);
     model.advance_obstacles(0.1);
     assert_eq!(model.obstacle_positions(), shifted(&rest, 0.02 * Vec3::Y));
@@ -405,7 +405,7 @@ fn lists_have_room_for_what_moves_and_stencils_for_what_is_near() {
     {
         let mut model = on_the_ground();
         begin(&mut model, &leaf(y * DHAT), &leaf(y * DHAT), &FREE, SECONDS);
-        model.update_contacts(&leaf(y * DHAT)).expect("sound");
+        model.update(&leaf(y * DHAT)).expect("sound");
         let (mut now, mut then) = (Vec::new(), Vec::new());
         model.stencils(&mut |points| now.push(points.to_vec()));
         model.candidate_stencils(&mut |points| then.push(points.to_vec()));

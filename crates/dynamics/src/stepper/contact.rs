@@ -2,8 +2,8 @@
 
 use geometry::Vec3;
 
-use super::{Attempt, Integrator, Stepper};
-use crate::stage::{NewtonReport, Stage};
+use super::{Attempt, Integrator, StageProblem, Stepper};
+use crate::stage::NewtonReport;
 use crate::{Body, ContactModel, Error, Guide, StageHistory, State};
 
 /// No step is made shorter than this share of a frame because of contact. Only something as fast as a bullet asks for so short
@@ -121,7 +121,7 @@ impl Stepper {
         stages.report.converged = true;
         for k in 1..=count {
             let time = end - f64::from(count - k) * implicit_dt;
-            let (report, lag) = self.contact_stage(body, state, guide, contact, time, implicit_dt)?;
+            let report = self.contact_stage(body, state, guide, contact, time, implicit_dt)?;
             stages.report.iterations += report.iterations;
             stages.report.residual = report.residual;
             stages.report.converged &= report.residual.is_finite();
@@ -130,12 +130,12 @@ impl Stepper {
                 stages.unconverged = true;
                 break;
             }
-            stages.lag = stages.lag.max(lag);
+            stages.lag = stages.lag.max(report.lag);
         }
         Ok(stages)
     }
 
-    /// One stage of backward Euler over `implicit_dt`, which ends at `time`. Beside how it went: how far obstacles are behind.
+    /// One stage of backward Euler over `implicit_dt`, which ends at `time`.
     fn contact_stage(
         &mut self,
         body: &Body,
@@ -144,32 +144,24 @@ impl Stepper {
         contact: &mut dyn ContactModel,
         time: f64,
         implicit_dt: f64,
-    ) -> Result<(NewtonReport, f64), Error> {
+    ) -> Result<NewtonReport, Error> {
         let (base, drift) = (state.positions.clone(), state.velocities.clone());
         let mut x: Vec<Vec3> = base.iter().zip(&drift).map(|(x, v)| *x + implicit_dt * *v).collect();
-        let newton = self.newton();
-        let positions: [(f64, &[Vec3]); 2] = [(1.0, &base), (0.0, &base)];
-        let history = StageHistory { implicit_dt, positions, internal: &state.internal };
-        let sample = Self::sample_guide(&mut self.guide_positions, &mut self.guide_velocities, guide, time);
-        guide.compliance(time, self.rows.compliance_mut());
-        guide.averages(time, &mut self.averages);
-        let (rows, averages) = (&self.rows, &self.averages);
-        let stage = Stage {
+        let problem = StageProblem {
+            time,
             base: &base,
             drift: &drift,
             implicit_dt,
+            history: StageHistory {
+                implicit_dt,
+                positions: [(1.0, &base), (0.0, &base)],
+                internal: &state.internal,
+            },
+            start: &base,
             other_guess: None,
-            history,
-            sample,
-            rows,
-            averages,
+            newton: self.newton().constrained(),
         };
-        let work = &mut self.work;
-        // entered once: from outside the pool, each loop of a stage would wake and wait for a thread
-        let (report, lag) = rayon::scope(|_| work.solve_with_contact(body, &stage, newton, contact, &mut x))?;
-        self.effort.iterations += report.iterations;
-        self.effort.factorizations += report.factorizations;
-        self.effort.linear_iterations += report.linear_iterations;
+        let report = self.solve(body, guide, &problem, &mut [contact], &mut x)?;
         for i in 0..x.len() {
             let on_guide = body.known()[i] && x[i] == self.guide_positions[i];
             state.velocities[i] =
@@ -178,7 +170,7 @@ impl Stepper {
         state.accelerations =
             state.velocities.iter().zip(&drift).map(|(v, w)| (*v - *w) / implicit_dt).collect();
         state.positions = x;
-        Ok((report, lag))
+        Ok(report)
     }
 }
 

@@ -4,7 +4,6 @@ use geometry::Vec3;
 
 use super::{Attempt, StageProblem, Stepper, Substeps, root_mean_square};
 use crate::body::StagedBody;
-use crate::stage::NewtonSettings;
 use crate::{Body, Error, Guide, StageHistory, State};
 
 /// How a step is taken.
@@ -57,9 +56,9 @@ impl Stepper {
             },
             start: &base,
             other_guess: None,
-            newton: NewtonSettings { linear, ..self.newton() },
+            newton: if linear { self.newton().single_step() } else { self.newton() },
         };
-        let solved = self.solve(body, guide, &problem, &mut x)?;
+        let solved = self.solve(body, guide, &problem, &mut [], &mut x)?;
         self.finish(body, state, &base, h, x);
         state.accelerations.clear();
         Ok(Attempt { report: solved, error: 0.0, step_ratio: 2.0 })
@@ -109,7 +108,7 @@ impl Stepper {
             other_guess: Some(&plain),
             newton,
         };
-        let first = self.solve(body, guide, &problem, &mut x1)?;
+        let first = self.solve(body, guide, &problem, &mut [], &mut x1)?;
         if !first.converged {
             return Ok(Attempt { report: first, error: f64::INFINITY, step_ratio: 2.0 });
         }
@@ -137,7 +136,7 @@ impl Stepper {
             other_guess: Some(&plain),
             newton,
         };
-        let mut solved = self.solve(body, guide, &problem, &mut x2)?;
+        let mut solved = self.solve(body, guide, &problem, &mut [], &mut x2)?;
         solved.iterations += first.iterations;
         self.finish(body, state, &base, s, x2);
         if !solved.converged {

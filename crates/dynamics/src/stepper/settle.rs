@@ -46,14 +46,14 @@ impl Stepper {
         self.work.solver.reset();
         self.effort = Effort::default();
         let zeros = vec![Vec3::ZERO; body.point_count()];
-        let newton = NewtonSettings { iterations: 200, tolerance: 1e-9 * self.size, linear: false };
+        let newton = NewtonSettings::smooth(200, 1e-9 * self.size);
         // A tenth of a second is a soft start; each round trusts the linearisation ten times more.
         let mut implicit_dt = 0.1;
         for _ in 0..60 {
             let base = state.positions.clone();
             let mut x = base.clone();
             let problem = StageProblem::at_rest(state, &base, &zeros, implicit_dt, newton);
-            let solved = self.solve(body, guide, &problem, &mut x)?;
+            let solved = self.solve(body, guide, &problem, &mut [], &mut x)?;
             let moved = root_mean_square(x.iter().zip(&base).map(|(x, b)| *x - *b));
             if !solved.converged && !solved.residual.is_finite() {
                 implicit_dt *= 0.1;
@@ -90,14 +90,14 @@ impl Stepper {
     ) -> Result<Relaxed, Error> {
         self.work.solver.reset();
         self.effort = Effort::default();
-        let newton = NewtonSettings { iterations: self.settings.newton_iterations, tolerance, linear: false };
+        let newton = NewtonSettings::smooth(self.settings.newton_iterations, tolerance);
         let base = state.positions.clone();
         let zeros = vec![Vec3::ZERO; base.len()];
         // so long that inertia only holds what nothing else does
         let implicit_dt = 1e4;
         let mut x = base.clone();
         let problem = StageProblem::at_rest(state, &base, &zeros, implicit_dt, newton);
-        let solved = self.solve(body, guide, &problem, &mut x)?;
+        let solved = self.solve(body, guide, &problem, &mut [], &mut x)?;
         if let Some(point) = x.iter().position(|x| !x.is_finite()) {
             return Err(Error::NotFinite { time: state.time, point });
         }

@@ -1,0 +1,375 @@
+//! Newton's method on one stage, with or without constraints: the only such loop. [`Newton::run`] is the list of its steps; what differs
+//! between smooth motion and contact is data ([`NewtonSettings`]) and the list of constraints, which may be empty.
+
+use geometry::Vec3;
+
+use super::settings::{Guess, NewtonSettings, SearchFrom};
+use super::{Stage, Workspace};
+use crate::body::StagedBody;
+use crate::{Body, Error, StageConstraint, StageStart, StepBound};
+
+/// A correction must shrink at least by this factor over the step before; worse ones are not taken, as they may
+/// lead away: a factor knows the stiff directions only where it was made.
+const CORRECTION_SHRINKS: f64 = 0.3;
+/// Share of Newton's tolerance that corrections may leave. They converge linearly, so that, unlike after a Newton step, the
+/// estimate of what is missing is what is missing, and the next step would start with it.
+const CORRECTED_SHARE: f64 = 0.2;
+/// Iterations from which it is asked whether steps contract.
+const CONTRACTS_FROM: usize = 4;
+
+/// How a stage went.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct NewtonReport {
+    pub(crate) iterations: usize,
+    pub(crate) factorizations: usize,
+    pub(crate) linear_iterations: usize,
+    /// How far points moved in the last iteration, in metres.
+    pub(crate) residual: f64,
+    pub(crate) converged: bool,
+    /// How far obstacles and known points are behind their animation, in metres.
+    pub(crate) lag: f64,
+}
+
+/// One solve.
+pub(super) struct Newton<'a, 'c> {
+    pub(super) work: &'a mut Workspace,
+    pub(super) body: &'a Body,
+    pub(super) staged: StagedBody<'a>,
+    pub(super) stage: &'a Stage<'a>,
+    pub(super) settings: NewtonSettings,
+    /// In the order in which they shorten a step: what moves along with it, as contact's obstacles do, comes last.
+    pub(super) constraints: &'a mut [&'c mut dyn StageConstraint],
+    /// The iterate: first the prediction, at the end the answer.
+    pub(super) x: &'a mut [Vec3],
+    /// The iterate before, which Newton's matrix looks back to.
+    pub(super) previous: Vec<Vec3>,
+    /// Where it began.
+    pub(super) guess: Vec<Vec3>,
+    pub(super) progress: Progress,
+}
+
+/// What is known of the iterations so far.
+pub(super) struct Progress {
+    report: NewtonReport,
+    /// Iterations since Newton's method began at its guess,
+    spent: usize,
+    /// and those since a constraint last changed itself.
+    round: usize,
+    /// The size of the step before the last, and of the one before that, in metres.
+    before: f64,
+    earlier: f64,
+    /// How the last step was shortened.
+    bound: StepBound,
+    /// Steps go downhill in Φ, and constraints are frozen.
+    line_search: bool,
+    /// What obstacles lacked when they were frozen, in metres.
+    frozen_lag: f64,
+}
+
+impl Progress {
+    pub(super) fn new() -> Self {
+        Self {
+            report: NewtonReport::default(),
+            spent: 0,
+            round: 0,
+            before: 0.0,
+            earlier: f64::INFINITY,
+            bound: StepBound::default(),
+            line_search: false,
+            frozen_lag: 0.0,
+        }
+    }
+
+    /// Whether the step just taken was the last.
+    fn is_converged(&self, settings: &NewtonSettings, stage: &Stage) -> bool {
+        let convergence = &settings.convergence;
+        let (residual, (least, most)) = (self.report.residual, convergence.ratio_range);
+        let measured = self.round > convergence.measured_after;
+        let ratio =
+            if measured { (residual / self.before).clamp(least, most) } else { convergence.assumed_ratio };
+        let missing = residual * ratio / (1.0 - ratio);
+        let may_be_short = stage.rows.is_empty() && self.round > convergence.shortened_after;
+        let is_whole = self.bound.shortened == 0 || may_be_short;
+        let arrived = self.bound.lag <= settings.tolerance || self.round >= convergence.lag_after;
+        missing < settings.tolerance && is_whole && arrived
+    }
+
+    /// Whether full steps lead nowhere.
+    fn stalls(&self, settings: &NewtonSettings) -> bool {
+        let residual = self.report.residual;
+        let grows = self.round > 1 && residual > settings.globalization.max_growth * self.before;
+        let contracts =
+            self.round < CONTRACTS_FROM || residual < settings.globalization.contraction * self.earlier;
+        !self.line_search && (grows || !contracts)
+    }
+}
+
+impl Newton<'_, '_> {
+    /// Solves the stage. `x` holds the last iterate also when it did not converge.
+    pub(super) fn run(mut self) -> Result<NewtonReport, Error> {
+        self.begin()?;
+        loop {
+            self.work.check_cancelled()?;
+            self.linearise()?;
+            self.solve_step()?;
+            self.take_step()?;
+            if self.is_converged()? && self.are_constraints_satisfied()? {
+                self.progress.report.converged = true;
+                break;
+            }
+            if !self.globalize() {
+                break;
+            }
+        }
+        Ok(self.end())
+    }
+
+    /// x ← where iterations begin. Forces without potential are linearised where the stage is predicted to end.
+    ///
+    /// Beginning at the start, obstacles, and known points with them, first go as far as is free: a linear model of their push would
+    /// drag cloth along behind what withdraws.
+    fn begin(&mut self) -> Result<(), Error> {
+        let (body, stage) = (self.body, self.stage);
+        let guide = stage.sample.guide_positions;
+        if self.settings.guess == Guess::Start {
+            for (i, x) in self.x.iter_mut().enumerate().filter(|(i, _)| body.known()[*i]) {
+                *x = guide[i];
+            }
+        }
+        self.work.external.linearise(body, stage, self.x);
+        if self.settings.guess == Guess::Prediction
+            && let Some(other) = stage.other_guess
+            && self.work.merit(body, &self.staged, stage, other)
+                < self.work.merit(body, &self.staged, stage, self.x)
+        {
+            self.x.copy_from_slice(other);
+            self.work.external.linearise(body, stage, self.x);
+        }
+        let start = StageStart {
+            start: stage.start,
+            guess: self.x,
+            masses: body.masses(),
+            known: body.known(),
+            seconds: stage.implicit_dt,
+            time: stage.sample.time,
+        };
+        self.constraints.iter_mut().try_for_each(|constraint| constraint.begin_stage(&start))?;
+        if self.settings.guess == Guess::Start {
+            self.x.copy_from_slice(stage.start);
+            self.aim_known_points();
+            self.progress.bound = self.apply_step(false)?;
+        }
+        self.guess.copy_from_slice(self.x);
+        Ok(())
+    }
+
+    /// force and system ← those of the body at x; constraints find what is active there.
+    fn linearise(&mut self) -> Result<(), Error> {
+        let Self { work, body, staged, stage, x, .. } = self;
+        for constraint in self.constraints.iter_mut() {
+            constraint.update(x)?;
+        }
+        work.residual(body, staged, stage, x);
+        if self.progress.line_search {
+            self.previous.copy_from_slice(x);
+        }
+        work.assemble(body, staged, stage, x, &self.previous);
+        Ok(())
+    }
+
+    /// delta ← Newton's step, with the constraints' part in force and system.
+    fn solve_step(&mut self) -> Result<(), Error> {
+        self.aim_known_points();
+        let Self { work, body, stage, x, constraints, settings, .. } = self;
+        work.update_constraint_residual(stage, x);
+        let Workspace { extended, solver, system, force, delta, multipliers, constraint_residual, .. } =
+            &mut **work;
+        let (matrix, solver) = extended.select(body, constraints, system, solver)?;
+        constraints.iter_mut().for_each(|constraint| constraint.assemble(x, force, matrix));
+        let solution = solver.solve(
+            matrix,
+            force,
+            stage.rows,
+            constraint_residual,
+            delta,
+            multipliers,
+            settings.linear_tolerance,
+        )?;
+        self.progress.report.factorizations += usize::from(solution.factorized);
+        self.progress.report.linear_iterations += solution.iterations;
+        Ok(())
+    }
+
+    /// Known points go to their places within this step and pull their neighbours along.
+    fn aim_known_points(&mut self) {
+        let guide = self.stage.sample.guide_positions;
+        for (i, delta) in self.work.delta.iter_mut().enumerate() {
+            *delta = if self.body.known()[i] { guide[i] - self.x[i] } else { Vec3::ZERO };
+        }
+    }
+
+    /// x ← x + delta, as far as constraints and line search let it go.
+    fn take_step(&mut self) -> Result<(), Error> {
+        self.progress.before = self.progress.report.residual;
+        self.progress.report.residual = self.work.size_of_step(self.body);
+        self.previous.copy_from_slice(self.x);
+        // The first step may be needed to bring known points to their places at all, so only later ones are shortened.
+        let guide = self.stage.sample.guide_positions;
+        let in_place = || (0..self.x.len()).all(|i| !self.body.known()[i] || self.x[i] == guide[i]);
+        let search = self.progress.line_search && in_place();
+        self.progress.bound = self.apply_step(search)?;
+        self.progress.report.iterations += 1;
+        self.progress.spent += 1;
+        self.progress.round += 1;
+        Ok(())
+    }
+
+    /// Takes as much of delta as constraints allow, and of that, if asked, what goes downhill.
+    fn apply_step(&mut self, search: bool) -> Result<StepBound, Error> {
+        let wanted = if self.constraints.is_empty() { Vec::new() } else { self.work.delta.clone() };
+        let mut bound = StepBound::default();
+        for constraint in self.constraints.iter_mut() {
+            bound = bound.and(constraint.limit_step(self.x, &mut self.work.delta)?);
+        }
+        let length = if search { self.line_search() } else { 1.0 };
+        bound.shortened += usize::from(length < 1.0);
+        let guide = self.stage.sample.guide_positions;
+        for (i, x) in self.x.iter_mut().enumerate() {
+            let delta = self.work.delta[i];
+            let is_whole = wanted.get(i).is_none_or(|wanted| *wanted == delta);
+            if self.body.known()[i] && is_whole {
+                // to the bit where nothing is in the way
+                *x = guide[i];
+            } else {
+                *x += length * delta;
+            }
+            if self.body.known()[i] {
+                bound.lag = bound.lag.max(x.distance(guide[i]));
+            }
+        }
+        Ok(bound)
+    }
+
+    /// The largest of 1, ½, ¼ … along delta that goes downhill as it should (Armijo): in Φ with the constraints' potentials. To reach
+    /// its averages the body may have to go uphill in Φ; with their pull λ, which came with the step, it goes downhill in
+    /// Φ + λᵀ(C x − c): the slope there is −δᵀKδ.
+    fn line_search(&mut self) -> f64 {
+        let rows = self.stage.rows;
+        let pull = |multipliers: &[Vec3], y: &[Vec3]| -> f64 {
+            let hard = |r: &usize| rows.compliance()[*r] == 0.0;
+            let values = rows.multiply(y);
+            (0..values.len()).filter(hard).map(|r| multipliers[r].dot(values[r])).sum()
+        };
+        let value = |newton: &mut Self, y: &[Vec3]| {
+            let of_constraints: f64 = newton.constraints.iter().map(|constraint| constraint.value(y)).sum();
+            let merit = newton.work.merit(newton.body, &newton.staged, newton.stage, y);
+            merit + of_constraints + pull(&newton.work.multipliers, y)
+        };
+        let mut trial = std::mem::take(&mut self.work.trial);
+        trial.copy_from_slice(self.x);
+        let start = value(self, &trial);
+        let slope: f64 = -self.work.force.iter().zip(&self.work.delta).map(|(f, d)| f.dot(*d)).sum::<f64>();
+        let slope = slope + pull(&self.work.multipliers, &self.work.delta);
+        let mut length = 1.0;
+        for _ in 0..self.settings.globalization.halvings {
+            for (trial, (x, delta)) in trial.iter_mut().zip(self.x.iter().zip(&self.work.delta)) {
+                *trial = *x + length * *delta;
+            }
+            // Round-off in large sums must not reject the last tiny step.
+            if value(self, &trial) <= start + 1e-4 * length * slope.min(0.0) + 1e-12 * start.abs() {
+                break;
+            }
+            length *= 0.5;
+        }
+        self.work.trial = trial;
+        length
+    }
+
+    /// Whether nothing is missing any more, after the step or after corrections with its factor.
+    fn is_converged(&mut self) -> Result<bool, Error> {
+        if !self.progress.report.residual.is_finite() {
+            return Ok(false);
+        }
+        if self.progress.is_converged(&self.settings, self.stage) {
+            return Ok(true);
+        }
+        if self.progress.line_search { Ok(false) } else { self.correct() }
+    }
+
+    /// Goes on from a Newton step with the factor that it left: most of what is missing is of second order in that step,
+    /// and a triangular solve finds it at a fraction of a factorisation's price. True when nothing is missing any more.
+    fn correct(&mut self) -> Result<bool, Error> {
+        let Self { work, body, staged, stage, settings, progress: Progress { report, .. }, .. } = self;
+        for _ in 0..settings.corrections {
+            work.residual(body, staged, stage, self.x);
+            work.delta.copy_from_slice(&work.force);
+            work.update_constraint_residual(stage, self.x);
+            work.multipliers.copy_from_slice(&work.constraint_residual);
+            if !work.solver.correct(stage.rows, &mut work.delta, &mut work.multipliers)? {
+                return Ok(false);
+            }
+            report.linear_iterations += 1;
+            let ratio = work.size_of_step(body) / report.residual;
+            if ratio.is_nan() || ratio > CORRECTION_SHRINKS {
+                work.solver.reject_factor();
+                return Ok(false);
+            }
+            self.previous.copy_from_slice(self.x);
+            for (x, delta) in self.x.iter_mut().zip(&work.delta) {
+                *x += *delta;
+            }
+            report.residual *= ratio;
+            if report.residual * ratio / (1.0 - ratio) < CORRECTED_SHARE * settings.tolerance {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// All constraints are asked, as each may change itself; with one that does, convergence begins anew.
+    fn are_constraints_satisfied(&mut self) -> Result<bool, Error> {
+        let mut satisfied = true;
+        for constraint in self.constraints.iter_mut() {
+            satisfied &= constraint.is_satisfied(self.x)?;
+        }
+        if !satisfied {
+            (self.progress.round, self.progress.earlier) = (0, f64::INFINITY);
+        }
+        Ok(satisfied)
+    }
+
+    /// Whether there is another iteration. Where full steps lead nowhere, the next ones have a line search.
+    fn globalize(&mut self) -> bool {
+        let stalls = self.progress.stalls(&self.settings);
+        let is_over =
+            !self.progress.report.residual.is_finite() || self.progress.spent >= self.settings.iterations;
+        self.progress.earlier = if self.progress.round > 0 { self.progress.before } else { f64::INFINITY };
+        match self.settings.globalization.search_from {
+            SearchFrom::Guess if !self.progress.line_search && (stalls || is_over) => {
+                self.x.copy_from_slice(&self.guess);
+                self.previous.copy_from_slice(self.stage.start);
+                let report = NewtonReport { residual: 0.0, ..self.progress.report };
+                self.progress = Progress { report, line_search: true, ..Progress::new() };
+                true
+            }
+            SearchFrom::Here if stalls => {
+                self.progress.line_search = true;
+                // half a step of the cloth beside a whole one of what pushes it would not be certified
+                self.progress.frozen_lag = self.progress.bound.lag;
+                self.constraints.iter_mut().for_each(|constraint| constraint.freeze());
+                !is_over
+            }
+            _ => !is_over,
+        }
+    }
+
+    fn end(self) -> NewtonReport {
+        for constraint in self.constraints.iter_mut() {
+            constraint.end_stage(self.x);
+        }
+        NewtonReport { lag: self.progress.bound.lag.max(self.progress.frozen_lag), ..self.progress.report }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,199 @@
+//! Constraints other than contact in Newton's loop: a floor that shortens steps, a rope that asks for more iterations.
+
+use geometry::{Mat3, Vec3};
+use linear::Matrix;
+
+use crate::stage::{NewtonReport, NewtonSettings, Stage, Workspace};
+use crate::{Body, Elements, Error, GuideSample, Spring, StageConstraint, StageHistory, StepBound};
+
+const G: f64 = 9.81;
+
+/// Solves for rest: a stage so long that inertia is nothing.
+fn solve(
+    body: &Body,
+    start: &[Vec3],
+    settings: NewtonSettings,
+    constraints: &mut [&mut dyn StageConstraint],
+) -> (NewtonReport, Vec<Vec3>) {
+    let zeros = vec![Vec3::ZERO; start.len()];
+    let stage = Stage {
+        start,
+        base: start,
+        drift: &zeros,
+        implicit_dt: 1e4,
+        other_guess: None,
+        history: StageHistory { implicit_dt: 1e4, positions: [(1.0, start), (0.0, start)], internal: &[] },
+        sample: GuideSample { time: 0.0, guide_positions: start, guide_velocities: &zeros },
+        rows: body.averages(),
+        averages: &[],
+    };
+    let mut x = start.to_vec();
+    let mut work = Workspace::new(body, linear::Settings::default()).unwrap();
+    let report = work.solve(body, &stage, settings, constraints, &mut x).unwrap();
+    (report, x)
+}
+
+/// E = −κ ln y for each point: no point gets below y = 0, if steps are shortened.
+struct Floor {
+    kappa: f64,
+    limits_steps: bool,
+    shortened: usize,
+    lowest: f64,
+}
+
+impl Floor {
+    fn new(limits_steps: bool) -> Self {
+        Self { kappa: 0.01, limits_steps, shortened: 0, lowest: f64::INFINITY }
+    }
+}
+
+impl StageConstraint for Floor {
+    fn update(&mut self, x: &[Vec3]) -> Result<(), Error> {
+        self.lowest = x.iter().fold(self.lowest, |lowest, x| lowest.min(x.y));
+        Ok(())
+    }
+
+    fn value(&self, x: &[Vec3]) -> f64 {
+        x.iter().map(|x| -self.kappa * x.y.ln()).sum()
+    }
+
+    fn assemble(&mut self, x: &[Vec3], force: &mut [Vec3], matrix: &mut Matrix) {
+        for (i, x) in x.iter().enumerate() {
+            force[i].y += self.kappa / x.y;
+            let stiffness = Mat3::from_diagonal(self.kappa / (x.y * x.y) * Vec3::Y);
+            assert!(matrix.add(i as u32, i as u32, stiffness));
+        }
+    }
+
+    fn limit_step(&mut self, x: &[Vec3], delta: &mut [Vec3]) -> Result<StepBound, Error> {
+        let mut bound = StepBound::default();
+        for (x, delta) in x.iter().zip(delta).filter(|_| self.limits_steps) {
+            if x.y + delta.y < 0.1 * x.y {
+                *delta *= -0.9 * x.y / delta.y;
+                bound.shortened += 1;
+            }
+        }
+        self.shortened += bound.shortened;
+        Ok(bound)
+    }
+}
+
+#[test]
+fn a_step_limiter_keeps_every_iterate_admissible() {
+    let body = Body::builder(vec![2.0]).gravity(-G * Vec3::Y).build().unwrap();
+    let settings = NewtonSettings { iterations: 60, ..NewtonSettings::smooth(60, 1e-9).constrained() };
+    let start = [Vec3::new(0.3, 1.0, 0.0)];
+    let mut floor = Floor::new(true);
+    let (report, x) = solve(&body, &start, settings, &mut [&mut floor]);
+    assert!(report.converged && floor.lowest > 0.0 && floor.shortened > 0, "{report:?}");
+    // κ/y = m g
+    assert!((x[0].y - 0.01 / (2.0 * G)).abs() < 1e-8, "{x:?}");
+
+    // its Newton steps without the limiter pass through the floor
+    let mut floor = Floor::new(false);
+    solve(&body, &start, settings, &mut [&mut floor]);
+    assert!(floor.lowest < 0.0);
+}
+
+/// A rope between points 1 and 2, no longer than its length: augmented Lagrangian, E = (max(0, λ + k c)² − λ²)/2k with
+/// c = ‖x₂ − x₁‖ − l, and λ ← max(0, λ + k c) whenever Newton's method has converged.
+struct Rope {
+    length: f64,
+    stiffness: f64,
+    tension: f64,
+    /// Whether the multiplier is updated: otherwise a penalty.
+    is_strict: bool,
+    updates: usize,
+}
+
+impl Rope {
+    fn new(is_strict: bool) -> Self {
+        Self { length: 0.5, stiffness: 200.0, tension: 0.0, is_strict, updates: 0 }
+    }
+
+    /// Tension and direction.
+    fn pull(&self, x: &[Vec3]) -> (f64, Vec3, f64) {
+        let d = x[2] - x[1];
+        let tension = self.tension + self.stiffness * (d.length() - self.length);
+        (tension.max(0.0), d.normalize(), d.length())
+    }
+}
+
+impl StageConstraint for Rope {
+    fn stencils(&self, visit: &mut dyn FnMut(&[u32])) {
+        visit(&[1, 2]);
+    }
+
+    fn value(&self, x: &[Vec3]) -> f64 {
+        (self.pull(x).0.powi(2) - self.tension.powi(2)) / (2.0 * self.stiffness)
+    }
+
+    fn assemble(&mut self, x: &[Vec3], force: &mut [Vec3], matrix: &mut Matrix) {
+        let (tension, n, length) = self.pull(x);
+        force[1] += tension * n;
+        force[2] -= tension * n;
+        if tension == 0.0 {
+            return;
+        }
+        let nn = Mat3::from_cols(n * n.x, n * n.y, n * n.z);
+        let block = nn * self.stiffness + (Mat3::IDENTITY - nn) * (tension / length);
+        for (i, j, sign) in [(1, 1, 1.0), (2, 2, 1.0), (2, 1, -1.0)] {
+            assert!(matrix.add(i, j, block * sign));
+        }
+    }
+
+    fn is_satisfied(&mut self, x: &[Vec3]) -> Result<bool, Error> {
+        let (tension, _, length) = self.pull(x);
+        if !self.is_strict || length < self.length * (1.0 + 1e-9) {
+            return Ok(true);
+        }
+        (self.tension, self.updates) = (tension, self.updates + 1);
+        Ok(false)
+    }
+}
+
+/// Point 0 is held; 1 hangs on it by a spring, and 2 on 1 by the rope alone, which couples points that no energy couples.
+fn hang(rope: &mut Rope) -> (NewtonReport, Vec<Vec3>) {
+    let spring = Spring { stiffness: 100.0, rest_length: 1.0 };
+    let body = Body::builder(vec![1.0, 1.0, 3.0])
+        .energy(Elements::new([([0, 1], spring)]))
+        .known(vec![true, false, false])
+        .gravity(-G * Vec3::Y)
+        .build()
+        .unwrap();
+    assert!(body.pattern().slot(2, 1).is_none());
+    let start = [Vec3::ZERO, -Vec3::Y, -1.4 * Vec3::Y];
+    let settings = NewtonSettings { iterations: 80, ..NewtonSettings::smooth(80, 1e-12).constrained() };
+    solve(&body, &start, settings, &mut [rope])
+}
+
+#[test]
+fn a_constraint_may_ask_for_more_iterations_after_convergence() {
+    let mut strict = Rope::new(true);
+    let (report, x) = hang(&mut strict);
+    assert!(report.converged && strict.updates > 0, "{report:?}");
+    // the rope at its length carries the weight below it, the spring both weights
+    assert!((x[1].distance(x[2]) - 0.5).abs() < 1e-8, "{x:?}");
+    assert!((strict.tension - 3.0 * G).abs() < 1e-5, "{}", strict.tension);
+    assert!((-x[1].y - (1.0 + 4.0 * G / 100.0)).abs() < 1e-8, "{x:?}");
+
+    // a penalty alone stretches by m g/k
+    let (report, x) = hang(&mut Rope::new(false));
+    assert!(report.converged);
+    assert!((x[1].distance(x[2]) - 0.5 - 3.0 * G / 200.0).abs() < 1e-8, "{x:?}");
+}
+
+#[test]
+fn one_that_is_never_satisfied_ends_with_the_iterations() {
+    struct Never;
+    impl StageConstraint for Never {
+        fn is_satisfied(&mut self, _: &[Vec3]) -> Result<bool, Error> {
+            Ok(false)
+        }
+    }
+    let body = Body::builder(vec![1.0]).build().unwrap();
+    let settings = NewtonSettings::smooth(25, 1e-6).constrained();
+    let (report, _) = solve(&body, &[Vec3::ZERO], settings, &mut [&mut Never]);
+    assert!(!report.converged);
+    assert_eq!(report.iterations, 8);
+}
