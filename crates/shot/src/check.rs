@@ -194,8 +194,8 @@ impl Shot {
             let film = self.registry.film();
             let is_clip = Format::from_extension(file).is_some_and(Format::is_written);
             if !is_clip && !film.is_some_and(|film| (film.writes)(file)) {
-                let written = Format::ALL.iter().filter(|(format, _)| format.is_written());
-                let endings = written.map(|(_, ending)| *ending);
+                let written = Format::ALL.iter().filter(|format| format.is_written());
+                let endings = written.map(|format| format.extension());
                 let endings: Vec<&str> =
                     endings.chain(film.into_iter().flat_map(|film| film.endings).copied()).collect();
                 let ending = file.extension().map(|e| e.to_string_lossy().into_owned()).unwrap_or_default();

@@ -23,9 +23,9 @@ pub(super) struct Header {
 /// Reads a cache and the OBJ that it moves.
 pub(super) fn read(cache: &Path, mesh: &Path, options: &ReadOptions) -> Result<Clip> {
     let file = options.files.open(cache)?;
-    let header = match Format::detect_among(&options.files, cache)? {
-        Format::Pc2 => pc2::read_header(cache, &file)?,
-        Format::Mdd => mdd::read_header(cache, &file)?,
+    let header = match Format::detect_among(&options.files, cache)?.extension() {
+        "pc2" => pc2::read_header(cache, &file)?,
+        "mdd" => mdd::read_header(cache, &file)?,
         _ => {
             let problem = "not a point cache; those are .pc2 and .mdd".into();
             return Err(Error::Unsupported { path: cache.to_path_buf(), problem });

@@ -1,4 +1,5 @@
-//! Files in and out. One door to read, one to write, one to look; a format is one file beside this one.
+//! Files in and out. One door to read, one to write, one to look; a format is one file beside this one, and one line in
+//! `known.rs`.
 //!
 //! Whatever the file says, a clip that comes through the door is in metres, Y up, with finite numbers and indices in
 //! range; a file that cannot be brought into that shape is refused with the place and the remedy.
@@ -12,6 +13,7 @@ mod corners;
 #[cfg(feature = "fbx")]
 mod fbx;
 mod gltf;
+mod known;
 mod mdd;
 mod moments;
 mod mtl;
@@ -31,6 +33,7 @@ pub(crate) use atomic::AtomicFile;
 
 pub use atomic::write_whole;
 pub use bvh::{BvhChannel, BvhLayout};
+pub use known::Format;
 pub use numbered::Numbered;
 pub use usd::{UsdLayout, UsdPrim};
 
@@ -43,102 +46,6 @@ use crate::{Clip, Error, Faces, Files, Mesh, Result};
 
 /// The frame rate of files that do not say theirs: film's.
 pub const DEFAULT_FRAME_RATE_HZ: f64 = 24.0;
-
-/// A file format we know.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Format {
-    /// glTF 2.0 as JSON with buffers beside it or inside.
-    Gltf,
-    /// glTF 2.0 in one binary file.
-    Glb,
-    /// Wavefront OBJ: one frame in one file, or a numbered sequence.
-    Obj,
-    /// A point cache, little-endian, over an OBJ.
-    Pc2,
-    /// A point cache, big-endian with a time per frame, over an OBJ.
-    Mdd,
-    /// A skeleton and its motion.
-    Bvh,
-    /// A soup of triangles, read only.
-    Stl,
-    /// Points and polygons, read only.
-    Ply,
-    /// Points and polygons, read only.
-    Off,
-    /// USD as a crate file.
-    Usdc,
-    /// USD, as a crate file or as text; written as a crate file.
-    Usd,
-    /// USD as text.
-    Usda,
-    /// USD with its pictures in one archive.
-    Usdz,
-    /// Alembic, in its Ogawa container.
-    Abc,
-    /// FBX, read only, and only with the cargo feature `fbx`.
-    Fbx,
-}
-
-impl Format {
-    /// All formats with their extensions.
-    pub const ALL: [(Self, &'static str); 15] = [
-        (Self::Gltf, "gltf"),
-        (Self::Glb, "glb"),
-        (Self::Obj, "obj"),
-        (Self::Pc2, "pc2"),
-        (Self::Mdd, "mdd"),
-        (Self::Bvh, "bvh"),
-        (Self::Stl, "stl"),
-        (Self::Ply, "ply"),
-        (Self::Off, "off"),
-        (Self::Usdc, "usdc"),
-        (Self::Usd, "usd"),
-        (Self::Usda, "usda"),
-        (Self::Usdz, "usdz"),
-        (Self::Abc, "abc"),
-        (Self::Fbx, "fbx"),
-    ];
-
-    /// The format that a file name promises.
-    pub fn from_extension(path: &Path) -> Option<Self> {
-        let extension = path.extension()?.to_str()?.to_ascii_lowercase();
-        Self::ALL.iter().find(|(_, known)| *known == extension).map(|&(format, _)| format)
-    }
-
-    /// Whether [`write()`] writes it.
-    pub fn is_written(self) -> bool {
-        !matches!(self, Self::Gltf | Self::Stl | Self::Ply | Self::Off | Self::Fbx)
-    }
-
-    /// The format of a file that exists: by its first bytes where they tell, otherwise by its name.
-    pub fn detect(path: &Path) -> Result<Self> {
-        Self::detect_among(&Files::default(), path)
-    }
-
-    /// The same under a policy.
-    pub(crate) fn detect_among(files: &Files, path: &Path) -> Result<Self> {
-        let start = files.open(path)?.start(16)?;
-        if start.starts_with(b"glTF") {
-            return Ok(Self::Glb);
-        } else if start.starts_with(b"POINTCACHE2") {
-            return Ok(Self::Pc2);
-        } else if start.trim_ascii_start().starts_with(b"HIERARCHY") {
-            return Ok(Self::Bvh);
-        } else if start.starts_with(b"ply\n") || start.starts_with(b"ply\r") {
-            return Ok(Self::Ply);
-        } else if start.starts_with(b"PXR-USDC") {
-            return Ok(Self::Usdc);
-        } else if start.starts_with(b"#usda ") {
-            return Ok(Self::Usda);
-        } else if start.starts_with(b"Ogawa") {
-            return Ok(Self::Abc);
-        } else if start.starts_with(b"Kaydara FBX") {
-            return Ok(Self::Fbx);
-        }
-        Self::from_extension(path).ok_or_else(|| unknown_format(path))
-    }
-}
 
 /// How to read a file. The default takes everything from the file.
 #[derive(Clone, Debug, Default)]
@@ -223,27 +130,7 @@ pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Clip> {
     if let Some(pattern) = sequence::pattern(path) {
         return sequence::read(&pattern, options);
     }
-    match Format::detect_among(&options.files, path)? {
-        Format::Gltf | Format::Glb => gltf::read(path, options),
-        Format::Obj => match &options.cache {
-            Some(cache) => cache::read(cache, path, options),
-            None => sequence::read_file_or_sequence(path, options),
-        },
-        Format::Pc2 | Format::Mdd => {
-            let mesh = options.mesh.clone().unwrap_or_else(|| path.with_extension("obj"));
-            cache::read(path, &mesh, options)
-        }
-        Format::Bvh => bvh::read(path, options),
-        Format::Stl => stl::read(path, options),
-        Format::Ply => ply::read(path, options),
-        Format::Off => off::read(path, options),
-        Format::Usdc | Format::Usd | Format::Usda | Format::Usdz => usd::read(path, options),
-        Format::Abc => alembic::read(path, options),
-        #[cfg(feature = "fbx")]
-        Format::Fbx => fbx::read(path, options),
-        #[cfg(not(feature = "fbx"))]
-        Format::Fbx => Err(without_fbx(path)),
-    }
+    (Format::detect_among(&options.files, path)?.read)(path, options)
 }
 
 /// Writes a clip in the format of the path's extension: `glb`, `obj`, `pc2`, `mdd`, `bvh`, `usdc`, `usd`, `usda`,
@@ -261,24 +148,10 @@ pub fn write(path: impl AsRef<Path>, clip: &Clip, options: &WriteOptions) -> Res
     if let Some(pattern) = sequence::pattern(path) {
         return sequence::write(&pattern, clip, options);
     }
-    match Format::from_extension(path) {
-        Some(Format::Glb) => gltf::write(path, clip, options),
-        Some(Format::Obj) if clip.frame_count() == 1 => obj_write::write(path, clip, options),
-        Some(Format::Obj) => sequence::write(&Numbered::beside(path), clip, options),
-        Some(Format::Pc2) => pc2::write(path, clip, options),
-        Some(Format::Mdd) => mdd::write(path, clip, options),
-        Some(Format::Bvh) => bvh::write(path, clip, options),
-        Some(Format::Usdc | Format::Usd | Format::Usda | Format::Usdz) => usd::write(path, clip, options),
-        Some(Format::Abc) => alembic::write(path, clip, options),
-        Some(Format::Gltf) => Err(Error::Unsupported {
-            path: path.to_path_buf(),
-            problem: "glTF is written as one binary file; name it .glb".into(),
-        }),
-        Some(Format::Stl | Format::Ply | Format::Off | Format::Fbx) => Err(Error::Unsupported {
-            path: path.to_path_buf(),
-            problem: "this format is read, but not written; name it .obj or .glb".into(),
-        }),
-        None => Err(unknown_format(path)),
+    let Some(format) = Format::from_extension(path) else { return Err(unknown_format(path)) };
+    match format.write {
+        Ok(write) => write(path, clip, options),
+        Err(problem) => Err(Error::Unsupported { path: path.to_path_buf(), problem: problem.into() }),
     }
 }
 
@@ -310,14 +183,12 @@ pub fn source_files(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Vec
 pub fn describe(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Description> {
     let path = path.as_ref();
     if sequence::pattern(path).is_some() {
-        return Ok(Description { format: Format::Obj, animations: Vec::new() });
+        return Ok(Description { format: known::OBJ, animations: Vec::new() });
     }
     let format = Format::detect_among(&options.files, path)?;
-    let animations = match format {
-        Format::Gltf | Format::Glb => gltf::animations(path, &options.files)?,
-        #[cfg(feature = "fbx")]
-        Format::Fbx => fbx::animations(path, &options.files)?,
-        _ => Vec::new(),
+    let animations = match format.animations {
+        Some(animations) => animations(path, &options.files)?,
+        None => Vec::new(),
     };
     Ok(Description { format, animations })
 }
@@ -336,16 +207,9 @@ fn check_options(path: &Path, options: &ReadOptions) -> Result<()> {
 }
 
 fn unknown_format(path: &Path) -> Error {
-    let known: Vec<String> = Format::ALL.iter().map(|(_, extension)| format!(".{extension}")).collect();
+    let known: Vec<String> = Format::ALL.iter().map(|format| format!(".{}", format.extension())).collect();
     let problem = format!("not a format we know; we know {}", known.join(", "));
     Error::Unsupported { path: path.to_path_buf(), problem }
-}
-
-#[cfg(not(feature = "fbx"))]
-fn without_fbx(path: &Path) -> Error {
-    let problem = "this followthrough was built without FBX; build it with `--features fbx` (needs a C compiler), or let the \
-                   program that the file comes from write .glb, .usdc or .abc";
-    Error::Unsupported { path: path.to_path_buf(), problem: problem.into() }
 }
 
 pub(crate) fn malformed(path: &Path, place: impl Into<String>, problem: impl Into<String>) -> Error {
