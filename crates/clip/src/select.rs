@@ -1,7 +1,7 @@
 //! Which points: selectors for shot files.
 //!
 //! A selector gives every point of a mesh a weight between zero and one. Places are those of the clip's first frame:
-//! what the artist sees when the shot is opened.
+//! what the artist sees when the shot is opened. In names, `*` stands for anything.
 
 use std::path::Path;
 
@@ -17,9 +17,10 @@ use crate::{Clip, Error, FilePath, Files, Mesh, Result};
 pub enum Selector {
     /// Every point.
     All,
-    /// The weights of a group: painted colours (`color.r`), an OBJ group, a joint's influence.
+    /// The weights of a group: painted colours (`color.r`), an OBJ group, a joint's influence. With `*` for anything, the largest of all
+    /// groups whose names fit.
     Group(String),
-    /// How much a joint moves each point, by the mesh's skin.
+    /// How much a joint moves each point, by the mesh's skin. With `*` for anything, how much all joints together whose names fit.
     Joint(String),
     /// What lies in a box.
     Box(BoxRegion),
@@ -78,6 +79,19 @@ pub struct HeightRegion {
 }
 
 impl Selector {
+    /// Whether a name fits a pattern in which `*` stands for anything.
+    pub fn fits(pattern: &str, name: &str) -> bool {
+        let mut pieces = pattern.split('*');
+        let Some(mut rest) = pieces.next().and_then(|head| name.strip_prefix(head)) else { return false };
+        let Some(tail) = pieces.next_back() else { return rest.is_empty() };
+        // the first place for each piece leaves most to the others
+        for piece in pieces {
+            let Some(at) = rest.find(piece) else { return false };
+            rest = &rest[at + piece.len()..];
+        }
+        rest.ends_with(tail)
+    }
+
     /// A weight for each point of a mesh. Side files are those of `files`: a folder will do.
     pub fn weights(&self, clip: &Clip, mesh: usize, files: impl Into<Files>) -> Result<Vec<f32>> {
         self.weights_among(clip, mesh, &files.into())
@@ -99,13 +113,7 @@ impl Selector {
         };
         match self {
             Self::All => Ok(vec![1.0; shape.point_count()]),
-            Self::Group(name) => match shape.group(name) {
-                Some(group) => Ok(group.weights.clone()),
-                None => {
-                    let known = shape.groups.iter().map(|group| group.name.clone());
-                    Err(Error::no_such_name("group", name, format!("mesh `{}`", shape.name), known))
-                }
-            },
+            Self::Group(name) => group_weights(shape, name),
             Self::Joint(name) => joint_weights(clip, shape, name),
             Self::Box(region) => by_place(&|p| {
                 let (min, max) = (Vec3::from(region.min), Vec3::from(region.max));
@@ -151,23 +159,44 @@ fn smooth(s: f64) -> f64 {
     s * s * (3.0 - 2.0 * s)
 }
 
+fn group_weights(mesh: &Mesh, name: &str) -> Result<Vec<f32>> {
+    // a group that is really called so is meant
+    if let Some(group) = mesh.group(name) {
+        return Ok(group.weights.clone());
+    }
+    let mut fitting = mesh.groups.iter().filter(|group| Selector::fits(name, &group.name));
+    let Some(first) = fitting.next() else {
+        let known = mesh.groups.iter().map(|group| group.name.clone());
+        return Err(Error::no_such_name("group", name, format!("mesh `{}`", mesh.name), known));
+    };
+    let mut weights = first.weights.clone();
+    for group in fitting {
+        weights.iter_mut().zip(&group.weights).for_each(|(weight, other)| *weight = weight.max(*other));
+    }
+    Ok(weights)
+}
+
 fn joint_weights(clip: &Clip, mesh: &Mesh, name: &str) -> Result<Vec<f32>> {
     let joints = clip.skeleton.as_ref().map_or(&[][..], |skeleton| skeleton.joints.as_slice());
-    let influences = mesh.skin.as_ref().map(|skin| (skin, &skin.binds));
-    let known = || {
-        let binds = influences.iter().flat_map(|(_, binds)| binds.iter());
-        binds.filter_map(|&(joint, _)| joints.get(joint)).map(|joint| joint.name.clone()).collect::<Vec<_>>()
+    let names: Vec<Option<&str>> = mesh
+        .skin
+        .iter()
+        .flat_map(|skin| &skin.binds)
+        .map(|&(joint, _)| joints.get(joint).map(|joint| joint.name.as_str()))
+        .collect();
+    // a joint that is really called so is meant
+    let chosen: Vec<bool> = match names.iter().position(|known| *known == Some(name)) {
+        Some(exact) => (0..names.len()).map(|bind| bind == exact).collect(),
+        None => names.iter().map(|known| known.is_some_and(|known| Selector::fits(name, known))).collect(),
     };
-    let found = influences.and_then(|(skin, binds)| {
-        let bind =
-            binds.iter().position(|&(joint, _)| joints.get(joint).is_some_and(|joint| joint.name == name))?;
-        Some((skin, bind as u32))
-    });
-    let Some((skin, bind)) = found else {
-        return Err(Error::no_such_name("joint", name, format!("the skin of mesh `{}`", mesh.name), known()));
+    let Some(skin) = mesh.skin.as_ref().filter(|_| chosen.contains(&true)) else {
+        let known = names.into_iter().flatten().map(str::to_owned);
+        return Err(Error::no_such_name("joint", name, format!("the skin of mesh `{}`", mesh.name), known));
     };
-    let weight =
-        |of_point: &Vec<(u32, f32)>| of_point.iter().filter(|&&(b, _)| b == bind).map(|&(_, w)| w).sum();
+    let is_chosen = |bind: u32| chosen.get(bind as usize).is_some_and(|chosen| *chosen);
+    let weight = |of_point: &Vec<(u32, f32)>| {
+        of_point.iter().filter(|&&(bind, _)| is_chosen(bind)).map(|&(_, weight)| weight).sum()
+    };
     Ok(skin.influences.iter().map(weight).collect())
 }
 
@@ -255,6 +284,7 @@ fn read_weights(files: &Files, path: &Path, point_count: usize) -> Result<Vec<f3
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Joint, Skeleton, Skin, Transform};
 
     fn clip() -> Clip {
         // two triangles apart, at heights 0 and 1
@@ -268,6 +298,8 @@ mod tests {
         ];
         let mut mesh = Mesh::new("flag", points, &[[0, 1, 2], [3, 4, 5]]);
         mesh.set_group("hoist", vec![1.0, 0.5, 0.0, 0.0, 0.0, 0.0]);
+        mesh.set_group("fly.end", vec![0.0, 0.0, 0.0, 0.0, 0.25, 1.0]);
+        mesh.set_group("fly.middle", vec![0.0, 0.0, 0.0, 0.5, 0.5, 0.0]);
         Clip::still(mesh, 24.0, 1)
     }
 
@@ -298,9 +330,50 @@ mod tests {
     }
 
     #[test]
+    fn stars_stand_for_anything() {
+        for (pattern, name, fits) in [
+            ("ear", "ear", true),
+            ("ear", "ear_1", false),
+            ("ear_*", "ear_1", true),
+            ("*ear*", "left_ear_2", true),
+            ("*", "", true),
+            ("a*b*c", "a--b--c", true),
+            ("a*b*c", "a--c", false),
+            ("ab*ba", "aba", false),
+            ("*é*", "café", true),
+        ] {
+            assert_eq!(Selector::fits(pattern, name), fits, "{pattern} {name}");
+        }
+        // stars by the hundred cost no more than a look at the name each
+        assert!(!Selector::fits(&"*a".repeat(400), &"a".repeat(399)));
+    }
+
+    #[test]
+    fn patterns_choose_all_groups_and_joints_that_fit() {
+        assert_eq!(weights(r#"{"group":"fly.*"}"#).unwrap(), [0.0, 0.0, 0.0, 0.5, 0.5, 1.0]);
+        assert_eq!(weights(r#"{"group":"*"}"#).unwrap(), [1.0, 0.5, 0.0, 0.5, 0.5, 1.0]);
+        assert!(weights(r#"{"group":"fly_*"}"#).unwrap_err().to_string().contains("no group `fly_*`"));
+
+        let joint = |name: &str| Joint { name: name.into(), parent: None, rest: Transform::IDENTITY };
+        let mut clip = clip();
+        clip.skeleton = Some(Skeleton { joints: ["root", "ear_l", "ear_r"].map(joint).to_vec() });
+        let influences = (0..6).map(|_| vec![(0, 0.5), (1, 0.25), (2, 0.25)]).collect();
+        let binds = (0..3).map(|joint| (joint, glam::Mat4::IDENTITY)).collect();
+        clip.meshes[0].skin = Some(Skin { binds, influences });
+        let of = |name: &str| Selector::Joint(name.into()).weights(&clip, 0, Path::new(""));
+        assert_eq!(of("ear_l").unwrap(), [0.25; 6]);
+        assert_eq!(of("ear_*").unwrap(), [0.5; 6]);
+        assert_eq!(of("*").unwrap(), [1.0; 6]);
+        assert!(of("tail*").unwrap_err().to_string().contains("`root`, `ear_l`, `ear_r`"));
+    }
+
+    #[test]
     fn a_name_that_does_not_exist_lists_those_that_do() {
         let words = weights(r#"{"group":"hosit"}"#).unwrap_err().to_string();
-        assert_eq!(words, "there is no group `hosit` in mesh `flag`; there are `hoist`");
+        assert_eq!(
+            words,
+            "there is no group `hosit` in mesh `flag`; there are `hoist`, `fly.end`, `fly.middle`"
+        );
         assert!(weights(r#"{"joint":"Head"}"#).unwrap_err().to_string().contains("it has none"));
         assert!(weights(r#"{"component":2}"#).unwrap_err().to_string().contains("`0`, `1`"));
     }

@@ -1,6 +1,7 @@
 //! Flesh in motion, frame by frame.
 
 use character::{Flesh, Kit, Method, Nonlinear, Player};
+use clip::Selector;
 use geometry::{Bounds, Vec3};
 use glam::Mat4;
 use solid::Law;
@@ -8,7 +9,7 @@ use solid::Law;
 use shot::{FrameResult, LayerError, Simulation, Target};
 
 use super::rig::{Rig, volume};
-use super::{Skeleton, Solution, matches};
+use super::{Skeleton, Solution};
 
 /// Differences between a frame and its own skin below this part of the size are round-off; above, they are morphs or another layer's
 /// work, and are kept.
@@ -45,7 +46,7 @@ impl Living {
         let mut materials = Vec::new();
         for part in &settings.parts {
             let material = part.base_material().map_err(LayerError::new)?;
-            let fits = |name: &str| part.joints.iter().any(|pattern| matches(pattern, name));
+            let fits = |name: &str| part.joints.iter().any(|pattern| Selector::fits(pattern, name));
             materials
                 .extend((0..names.len()).filter(|&joint| fits(names[joint])).map(|joint| (joint, material)));
         }
