@@ -68,76 +68,16 @@ pub(super) fn parse(path: &Path, bytes: &[u8], scale: f64) -> Result<Parsed> {
     let mut parsed =
         Parsed { objects: vec![Object { name: None, first_point: 0, first_face: 0 }], ..Parsed::default() };
     let mut state = State::default();
-    let mut corners = Vec::new();
     let mut joined = Vec::new();
     let mut lines = bytes.split(|&b| b == b'\n').enumerate();
     while let Some((number, line)) = lines.next() {
-        let mut line = line.trim_ascii();
-        if line.ends_with(b"\\") {
-            // a line that goes on in the next one
-            joined.clear();
-            loop {
-                joined.extend_from_slice(line.strip_suffix(b"\\").unwrap_or(line));
-                joined.push(b' ');
-                if !line.ends_with(b"\\") {
-                    break;
-                }
-                line = lines.next().map_or(&[][..], |(_, next)| next.trim_ascii());
-            }
-            line = &joined;
-        }
+        let line = join_continued(line.trim_ascii(), &mut lines, &mut joined);
         let at = || format!("line {}", number + 1);
         let mut words = line.split(|b| b.is_ascii_whitespace()).filter(|word| !word.is_empty());
         match words.next().unwrap_or_default() {
-            b"v" => {
-                let mut numbers = [0.0_f64; 7];
-                let count = read_numbers(path, &at, words, &mut numbers)?;
-                if count < 3 {
-                    return Err(malformed(path, at(), "a position needs three coordinates"));
-                }
-                let point = [0, 1, 2].map(|i| (numbers[i] * scale) as f32);
-                if !point.iter().all(|c| c.is_finite()) {
-                    return Err(malformed(
-                        path,
-                        at(),
-                        "a coordinate is not a finite number; repair it in the program that wrote the file",
-                    ));
-                }
-                if count >= 6 {
-                    parsed.colors.resize(parsed.points.len(), [0.0; 3]);
-                    parsed.colors.push([3, 4, 5].map(|i| numbers[i] as f32));
-                }
-                parsed.points.push(point);
-            }
-            b"vt" => {
-                let mut numbers = [0.0_f64; 3];
-                if read_numbers(path, &at, words, &mut numbers)? == 0 {
-                    return Err(malformed(path, at(), "a texture coordinate needs at least one number"));
-                }
-                // OBJ counts v upwards, glTF and we downwards
-                parsed.uvs.push([numbers[0] as f32, (1.0 - numbers[1]) as f32]);
-            }
-            b"f" => {
-                corners.clear();
-                for word in words {
-                    let (point, uv) = read_corner(path, &at, word, parsed.points.len(), parsed.uvs.len())?;
-                    if let Uv::Missing(number) = uv {
-                        parsed.miss_uv(&at, number);
-                    }
-                    corners.push((point, uv.index()));
-                }
-                if corners.len() < 3 {
-                    let problem =
-                        format!("a face needs at least three corners, this one has {}", corners.len());
-                    return Err(malformed(path, at(), problem));
-                }
-                if parsed.states.last().is_none_or(|last| !last.same_names(&state)) {
-                    parsed.states.push(State { first_face: parsed.faces.len(), ..state.clone() });
-                }
-                let points: Vec<u32> = corners.iter().map(|corner| corner.0).collect();
-                parsed.faces.push(&points);
-                parsed.corner_uvs.extend(corners.iter().map(|corner| corner.1));
-            }
+            b"v" => parsed.read_point(path, &at, words, scale)?,
+            b"vt" => parsed.read_uv(path, &at, words)?,
+            b"f" => parsed.read_face(path, &at, words, &state)?,
             b"usemtl" => state.material = Some(rest_of(line)).filter(|name| !name.is_empty()),
             b"g" => state.groups = words.map(|word| String::from_utf8_lossy(word).into_owned()).collect(),
             b"o" => parsed.objects.push(Object {
@@ -150,16 +90,33 @@ pub(super) fn parse(path: &Path, bytes: &[u8], scale: f64) -> Result<Parsed> {
         }
     }
     if parsed.points.is_empty() {
-        return Err(malformed(
-            path,
-            "the whole file",
-            "there is no `v` line: not an OBJ file, or an empty one",
-        ));
+        let problem = "there is no `v` line: not an OBJ file, or an empty one";
+        return Err(malformed(path, "the whole file", problem));
     }
     if !parsed.colors.is_empty() {
         parsed.colors.resize(parsed.points.len(), [0.0; 3]);
     }
     Ok(parsed)
+}
+
+/// The line with those that it goes on in: each ends in a backslash but the last.
+fn join_continued<'j, 'a: 'j>(
+    mut line: &'a [u8],
+    lines: &mut impl Iterator<Item = (usize, &'a [u8])>,
+    joined: &'j mut Vec<u8>,
+) -> &'j [u8] {
+    if !line.ends_with(b"\\") {
+        return line;
+    }
+    joined.clear();
+    loop {
+        joined.extend_from_slice(line.strip_suffix(b"\\").unwrap_or(line));
+        joined.push(b' ');
+        if !line.ends_with(b"\\") {
+            return joined;
+        }
+        line = lines.next().map_or(&[][..], |(_, next)| next.trim_ascii());
+    }
 }
 
 /// Makes meshes of the lines, and reads the materials that they name.
@@ -198,6 +155,76 @@ struct MeshRun {
 }
 
 impl Parsed {
+    /// A position, and a colour behind it.
+    fn read_point<'a>(
+        &mut self,
+        path: &Path,
+        at: &dyn Fn() -> String,
+        words: impl Iterator<Item = &'a [u8]>,
+        scale: f64,
+    ) -> Result<()> {
+        let mut numbers = [0.0_f64; 7];
+        let count = read_numbers(path, at, words, &mut numbers)?;
+        if count < 3 {
+            return Err(malformed(path, at(), "a position needs three coordinates"));
+        }
+        let point = [0, 1, 2].map(|i| (numbers[i] * scale) as f32);
+        if !point.iter().all(|c| c.is_finite()) {
+            let problem = "a coordinate is not a finite number; repair it in the program that wrote the file";
+            return Err(malformed(path, at(), problem));
+        }
+        if count >= 6 {
+            self.colors.resize(self.points.len(), [0.0; 3]);
+            self.colors.push([3, 4, 5].map(|i| numbers[i] as f32));
+        }
+        self.points.push(point);
+        Ok(())
+    }
+
+    fn read_uv<'a>(
+        &mut self,
+        path: &Path,
+        at: &dyn Fn() -> String,
+        words: impl Iterator<Item = &'a [u8]>,
+    ) -> Result<()> {
+        let mut numbers = [0.0_f64; 3];
+        if read_numbers(path, at, words, &mut numbers)? == 0 {
+            return Err(malformed(path, at(), "a texture coordinate needs at least one number"));
+        }
+        // OBJ counts v upwards, glTF and we downwards
+        self.uvs.push([numbers[0] as f32, (1.0 - numbers[1]) as f32]);
+        Ok(())
+    }
+
+    /// A face with the names that hold for it.
+    fn read_face<'a>(
+        &mut self,
+        path: &Path,
+        at: &dyn Fn() -> String,
+        words: impl Iterator<Item = &'a [u8]>,
+        state: &State,
+    ) -> Result<()> {
+        let mut corners = Vec::new();
+        for word in words {
+            let (point, uv) = read_corner(path, at, word, self.points.len(), self.uvs.len())?;
+            if let Uv::Missing(number) = uv {
+                self.miss_uv(at, number);
+            }
+            corners.push((point, uv.index()));
+        }
+        if corners.len() < 3 {
+            let problem = format!("a face needs at least three corners, this one has {}", corners.len());
+            return Err(malformed(path, at(), problem));
+        }
+        if self.states.last().is_none_or(|last| !last.same_names(state)) {
+            self.states.push(State { first_face: self.faces.len(), ..state.clone() });
+        }
+        let points: Vec<u32> = corners.iter().map(|corner| corner.0).collect();
+        self.faces.push(&points);
+        self.corner_uvs.extend(corners.iter().map(|corner| corner.1));
+        Ok(())
+    }
+
     fn miss_uv(&mut self, at: &dyn Fn() -> String, number: i64) {
         self.missing_uvs += 1;
         let count = self.uvs.len();

@@ -142,6 +142,26 @@ struct Columns {
     influences: Vec<Vec<(u32, f32)>>,
 }
 
+/// The vertices of one primitive, and where they go.
+struct VertexBlock<'a> {
+    container: &'a Container,
+    primitive: &'a Primitive,
+    start: usize,
+    count: usize,
+    place: &'a str,
+}
+
+impl VertexBlock<'_> {
+    /// Refuses an attribute that does not have one element for each vertex.
+    fn check(&self, name: &str, found: usize) -> Result<()> {
+        if found == self.count {
+            return Ok(());
+        }
+        let problem = format!("{name} has {found} elements, POSITION has {}", self.count);
+        Err(self.container.malformed(self.place, problem))
+    }
+}
+
 impl Columns {
     /// Takes in the vertices of a primitive; returns where they lie.
     fn append(
@@ -167,58 +187,11 @@ impl Columns {
             return Err(container.malformed(place, "a mesh of more than 4 billion vertices"));
         }
         let count = positions.len();
-        let check = |name: &str, found: usize| match found == count {
-            true => Ok(()),
-            false => {
-                Err(container.malformed(place, format!("{name} has {found} elements, POSITION has {count}")))
-            }
-        };
         self.positions.extend(positions);
-
-        if let Some(&index) = primitive.attributes.get("NORMAL") {
-            let normals = Accessor::<3>::new(container, index)?.to_vec();
-            check("NORMAL", normals.len())?;
-            self.normals.resize(start, [0.0; 3]);
-            self.normals.extend(normals);
-        }
-        for set in 0.. {
-            let name = format!("TEXCOORD_{set}");
-            let Some(&index) = primitive.attributes.get(&name) else { break };
-            let uvs = Accessor::<2>::new(container, index)?.to_vec();
-            check(&name, uvs.len())?;
-            if self.uvs.len() == set {
-                self.uvs.push(Vec::new());
-            }
-            self.uvs[set].resize(start, [0.0; 2]);
-            self.uvs[set].extend(uvs);
-        }
-        if let Some(&index) = primitive.attributes.get("COLOR_0") {
-            let wide = container.item(&container.document.accessors, index, "accessors")?.kind == "VEC4";
-            let colors: Vec<[f32; 4]> = match wide {
-                true => Accessor::<4>::new(container, index)?.to_vec(),
-                false => Accessor::<3>::new(container, index)?
-                    .to_vec()
-                    .into_iter()
-                    .map(|[r, g, b]| [r, g, b, 1.0])
-                    .collect(),
-            };
-            check("COLOR_0", colors.len())?;
-            self.color_width = self.color_width.max(if wide { 4 } else { 3 });
-            self.colors.resize(start, [1.0; 4]);
-            self.colors.extend(colors);
-        }
-        for (name, &index) in &primitive.attributes {
-            let scalar =
-                container.document.accessors.get(index).is_some_and(|accessor| accessor.kind == "SCALAR");
-            let Some(name) = name.strip_prefix('_').filter(|name| scalar && !name.is_empty()) else {
-                continue;
-            };
-            let values = Accessor::<1>::new(container, index)?.to_vec();
-            check(name, values.len())?;
-            let column = self.extra.entry(name.to_string()).or_default();
-            column.resize(start, 0.0);
-            column.extend(values.into_flattened());
-        }
+        let block = VertexBlock { container, primitive, start, count, place };
+        self.append_normals_and_uvs(&block)?;
+        self.append_colors(&block)?;
+        self.append_extra(&block)?;
         if joint_count > 0 && primitive.attributes.contains_key("JOINTS_0") {
             self.influences.resize(start, Vec::new());
             self.influences.extend(read_influences(container, primitive, count, joint_count, place)?);
@@ -239,6 +212,65 @@ impl Columns {
             self.influences.resize(end, Vec::new());
         }
         Ok(start..end)
+    }
+
+    fn append_normals_and_uvs(&mut self, block: &VertexBlock) -> Result<()> {
+        let &VertexBlock { container, primitive, start, .. } = block;
+        if let Some(&index) = primitive.attributes.get("NORMAL") {
+            let normals = Accessor::<3>::new(container, index)?.to_vec();
+            block.check("NORMAL", normals.len())?;
+            self.normals.resize(start, [0.0; 3]);
+            self.normals.extend(normals);
+        }
+        for set in 0.. {
+            let name = format!("TEXCOORD_{set}");
+            let Some(&index) = primitive.attributes.get(&name) else { break };
+            let uvs = Accessor::<2>::new(container, index)?.to_vec();
+            block.check(&name, uvs.len())?;
+            if self.uvs.len() == set {
+                self.uvs.push(Vec::new());
+            }
+            self.uvs[set].resize(start, [0.0; 2]);
+            self.uvs[set].extend(uvs);
+        }
+        Ok(())
+    }
+
+    fn append_colors(&mut self, block: &VertexBlock) -> Result<()> {
+        let &VertexBlock { container, primitive, start, .. } = block;
+        let Some(&index) = primitive.attributes.get("COLOR_0") else { return Ok(()) };
+        let wide = container.item(&container.document.accessors, index, "accessors")?.kind == "VEC4";
+        let colors: Vec<[f32; 4]> = match wide {
+            true => Accessor::<4>::new(container, index)?.to_vec(),
+            false => Accessor::<3>::new(container, index)?
+                .to_vec()
+                .into_iter()
+                .map(|[r, g, b]| [r, g, b, 1.0])
+                .collect(),
+        };
+        block.check("COLOR_0", colors.len())?;
+        self.color_width = self.color_width.max(if wide { 4 } else { 3 });
+        self.colors.resize(start, [1.0; 4]);
+        self.colors.extend(colors);
+        Ok(())
+    }
+
+    /// Attributes of our own kind: one number for each vertex.
+    fn append_extra(&mut self, block: &VertexBlock) -> Result<()> {
+        let &VertexBlock { container, primitive, start, .. } = block;
+        for (name, &index) in &primitive.attributes {
+            let scalar =
+                container.document.accessors.get(index).is_some_and(|accessor| accessor.kind == "SCALAR");
+            let Some(name) = name.strip_prefix('_').filter(|name| scalar && !name.is_empty()) else {
+                continue;
+            };
+            let values = Accessor::<1>::new(container, index)?.to_vec();
+            block.check(name, values.len())?;
+            let column = self.extra.entry(name.to_string()).or_default();
+            column.resize(start, 0.0);
+            column.extend(values.into_flattened());
+        }
+        Ok(())
     }
 
     /// Vertex colours and extra attributes as groups. Where a seam has two values for a point, the larger counts: a
