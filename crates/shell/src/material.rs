@@ -40,18 +40,27 @@ pub struct Material {
 }
 
 /// A named material.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Preset {
     /// What artists call it.
     pub name: &'static str,
     /// What to expect of it, in a sentence.
     pub description: &'static str,
+    /// Its values.
+    pub material: Material,
+}
+
+impl Preset {
+    /// A name, a sentence and values.
+    pub const fn new(name: &'static str, description: &'static str, material: Material) -> Self {
+        Self { name, description, material }
+    }
 }
 
 impl Default for Material {
     /// Cotton.
     fn default() -> Self {
-        Self::cotton()
+        Self::COTTON
     }
 }
 
@@ -59,208 +68,177 @@ impl Material {
     /// The frequency at which [`damping`](Self::damping) holds: that of ripples one sees run through a flag or a skirt.
     pub const DAMPING_REFERENCE_HZ: f64 = 5.0;
 
-    /// The presets, lightest first.
+    /// The presets, lightest first. A line here is all that a new one takes.
     pub const PRESETS: [Preset; 9] = [
-        Preset { name: "cellophane", description: "Thin and crisp: sharp crinkles that partly stay." },
-        Preset { name: "tin_foil", description: "Every fold stays: crumples and keeps its shape." },
-        Preset {
-            name: "silk",
-            description: "Light and fluid: fine folds, floats in air, slides on the bias.",
-        },
-        Preset { name: "paper", description: "Does not stretch; bends stiffly in one direction at a time." },
-        Preset { name: "cotton", description: "A shirt or bed sheet: soft folds that hold a little." },
-        Preset { name: "denim", description: "Heavy and stiff: few large folds, hardly moved by air." },
-        Preset { name: "vinyl", description: "A soft plastic sheet: smooth folds that die down at once." },
-        Preset { name: "leather", description: "Thick and smooth: broad bends, no small wrinkles." },
-        Preset { name: "rubber", description: "A one-millimetre sheet: stretches visibly and springs back." },
+        Preset::new("cellophane", "Thin and crisp: sharp crinkles that partly stay.", Self::CELLOPHANE),
+        Preset::new("tin_foil", "Every fold stays: crumples and keeps its shape.", Self::TIN_FOIL),
+        Preset::new("silk", "Light and fluid: fine folds, floats in air, slides on the bias.", Self::SILK),
+        Preset::new("paper", "Does not stretch; bends stiffly in one direction at a time.", Self::PAPER),
+        Preset::new("cotton", "A shirt or bed sheet: soft folds that hold a little.", Self::COTTON),
+        Preset::new("denim", "Heavy and stiff: few large folds, hardly moved by air.", Self::DENIM),
+        Preset::new("vinyl", "A soft plastic sheet: smooth folds that die down at once.", Self::VINYL),
+        Preset::new("leather", "Thick and smooth: broad bends, no small wrinkles.", Self::LEATHER),
+        Preset::new("rubber", "A one-millimetre sheet: stretches visibly and springs back.", Self::RUBBER),
     ];
 
     /// The preset of that name.
     pub fn preset(name: &str) -> Result<Self, Error> {
-        match name {
-            "cellophane" => Ok(Self::cellophane()),
-            "tin_foil" => Ok(Self::tin_foil()),
-            "vinyl" => Ok(Self::vinyl()),
-            "silk" => Ok(Self::silk()),
-            "paper" => Ok(Self::paper()),
-            "cotton" => Ok(Self::cotton()),
-            "denim" => Ok(Self::denim()),
-            "leather" => Ok(Self::leather()),
-            "rubber" => Ok(Self::rubber()),
-            _ => Err(Error::NoSuchPreset {
-                name: name.to_owned(),
-                known: Self::PRESETS.iter().map(|preset| preset.name).collect(),
-            }),
-        }
+        let found = Self::PRESETS.iter().find(|preset| preset.name == name);
+        found.map(|preset| preset.material.clone()).ok_or_else(|| Error::NoSuchPreset {
+            name: name.to_owned(),
+            known: Self::PRESETS.iter().map(|preset| preset.name).collect(),
+        })
     }
 
     // Fabrics: typical results of the Kawabata evaluation (bending 0.01 gf·cm²/cm ≈ 1e-6 N·m, shear 1 gf/(cm·deg) ≈
     // 56 N/m, tension from the first percent of the load curve), rounded to one digit.
 
     /// Habotai of 14 momme: bends at 0.02 to 0.04 gf·cm²/cm, shears at 0.3 to 0.5 gf/(cm·deg).
-    fn silk() -> Self {
-        Self {
-            area_density: 0.06,
-            stretch_warp: 3000.0,
-            stretch_weft: 2500.0,
-            shear: 25.0,
-            compression: 0.02,
-            poisson: 0.1,
-            bend_warp: 3e-6,
-            bend_weft: 2e-6,
-            damping: 0.03,
-            air_drag: 1.0,
-            yield_curvature: None,
-            hardening: 0.0,
-        }
-    }
+    pub const SILK: Self = Self {
+        area_density: 0.06,
+        stretch_warp: 3000.0,
+        stretch_weft: 2500.0,
+        shear: 25.0,
+        compression: 0.02,
+        poisson: 0.1,
+        bend_warp: 3e-6,
+        bend_weft: 2e-6,
+        damping: 0.03,
+        air_drag: 1.0,
+        yield_curvature: None,
+        hardening: 0.0,
+    };
 
     /// Plain-weave shirting: bends at 0.06 to 0.15 gf·cm²/cm, shears at 1 to 2 gf/(cm·deg).
-    fn cotton() -> Self {
-        Self {
-            area_density: 0.15,
-            stretch_warp: 4000.0,
-            stretch_weft: 3000.0,
-            shear: 80.0,
-            compression: 0.02,
-            poisson: 0.15,
-            bend_warp: 1e-5,
-            bend_weft: 7e-6,
-            damping: 0.05,
-            air_drag: 1.0,
-            yield_curvature: None,
-            hardening: 0.0,
-        }
-    }
+    pub const COTTON: Self = Self {
+        area_density: 0.15,
+        stretch_warp: 4000.0,
+        stretch_weft: 3000.0,
+        shear: 80.0,
+        compression: 0.02,
+        poisson: 0.15,
+        bend_warp: 1e-5,
+        bend_weft: 7e-6,
+        damping: 0.05,
+        air_drag: 1.0,
+        yield_curvature: None,
+        hardening: 0.0,
+    };
 
     /// Rigid twill of 12 ounces: published measurements of denim bend at 6e-5 to 1.2e-4 N·m and shear at 50 to 200 N/m.
-    fn denim() -> Self {
-        Self {
-            area_density: 0.4,
-            stretch_warp: 12_000.0,
-            stretch_weft: 8000.0,
-            shear: 200.0,
-            compression: 0.05,
-            poisson: 0.15,
-            bend_warp: 1.2e-4,
-            bend_weft: 7e-5,
-            damping: 0.08,
-            air_drag: 1.0,
-            yield_curvature: None,
-            hardening: 0.0,
-        }
-    }
+    pub const DENIM: Self = Self {
+        area_density: 0.4,
+        stretch_warp: 12_000.0,
+        stretch_weft: 8000.0,
+        shear: 200.0,
+        compression: 0.05,
+        poisson: 0.15,
+        bend_warp: 1.2e-4,
+        bend_weft: 7e-5,
+        damping: 0.08,
+        air_drag: 1.0,
+        yield_curvature: None,
+        hardening: 0.0,
+    };
 
     /// Garment leather of 1 mm: modulus about 12 MPa at small strain; loose fibre layers bend softer than a solid sheet.
-    fn leather() -> Self {
-        Self {
-            area_density: 0.8,
-            stretch_warp: 13_000.0,
-            stretch_weft: 11_000.0,
-            shear: 4000.0,
-            compression: 0.3,
-            poisson: 0.35,
-            bend_warp: 5e-4,
-            bend_weft: 4e-4,
-            damping: 0.1,
-            air_drag: 1.0,
-            yield_curvature: None,
-            hardening: 0.0,
-        }
-    }
+    pub const LEATHER: Self = Self {
+        area_density: 0.8,
+        stretch_warp: 13_000.0,
+        stretch_weft: 11_000.0,
+        shear: 4000.0,
+        compression: 0.3,
+        poisson: 0.35,
+        bend_warp: 5e-4,
+        bend_weft: 4e-4,
+        damping: 0.1,
+        air_drag: 1.0,
+        yield_curvature: None,
+        hardening: 0.0,
+    };
 
     /// A solid sheet of natural rubber, 1 mm, E = 1.5 MPa, ν = 0.49: Et/(1−ν²), Et/(2(1+ν)), Et³/(12(1−ν²)).
-    fn rubber() -> Self {
-        Self {
-            area_density: 1.1,
-            stretch_warp: 2000.0,
-            stretch_weft: 2000.0,
-            shear: 500.0,
-            compression: 1.0,
-            poisson: 0.49,
-            bend_warp: 1.6e-4,
-            bend_weft: 1.6e-4,
-            damping: 0.05,
-            air_drag: 1.0,
-            yield_curvature: None,
-            hardening: 0.0,
-        }
-    }
+    pub const RUBBER: Self = Self {
+        area_density: 1.1,
+        stretch_warp: 2000.0,
+        stretch_weft: 2000.0,
+        shear: 500.0,
+        compression: 1.0,
+        poisson: 0.49,
+        bend_warp: 1.6e-4,
+        bend_weft: 1.6e-4,
+        damping: 0.05,
+        air_drag: 1.0,
+        yield_curvature: None,
+        hardening: 0.0,
+    };
 
     /// Office paper of 80 g/m², 0.1 mm: E of 5 GPa along the machine and 2.5 GPa across it, ν ≈ 0.2.
-    fn paper() -> Self {
-        Self {
-            area_density: 0.08,
-            stretch_warp: 500_000.0,
-            stretch_weft: 250_000.0,
-            shear: 150_000.0,
-            compression: 1.0,
-            poisson: 0.2,
-            bend_warp: 4e-4,
-            bend_weft: 2e-4,
-            damping: 0.03,
-            air_drag: 1.0,
-            yield_curvature: Some(250.0),
-            hardening: 0.0,
-        }
-    }
+    pub const PAPER: Self = Self {
+        area_density: 0.08,
+        stretch_warp: 500_000.0,
+        stretch_weft: 250_000.0,
+        shear: 150_000.0,
+        compression: 1.0,
+        poisson: 0.2,
+        bend_warp: 4e-4,
+        bend_weft: 2e-4,
+        damping: 0.03,
+        air_drag: 1.0,
+        yield_curvature: Some(250.0),
+        hardening: 0.0,
+    };
 
     /// Plasticised PVC of 0.5 mm, E ≈ 10 MPa, much inner friction: Et/(1−ν²), Et³/(12(1−ν²)) with ν = 0.4.
-    fn vinyl() -> Self {
-        Self {
-            area_density: 0.65,
-            stretch_warp: 6000.0,
-            stretch_weft: 6000.0,
-            shear: 1800.0,
-            compression: 1.0,
-            poisson: 0.4,
-            bend_warp: 1.2e-4,
-            bend_weft: 1.2e-4,
-            damping: 0.5,
-            air_drag: 1.0,
-            yield_curvature: None,
-            hardening: 0.0,
-        }
-    }
+    pub const VINYL: Self = Self {
+        area_density: 0.65,
+        stretch_warp: 6000.0,
+        stretch_weft: 6000.0,
+        shear: 1800.0,
+        compression: 1.0,
+        poisson: 0.4,
+        bend_warp: 1.2e-4,
+        bend_weft: 1.2e-4,
+        damping: 0.5,
+        air_drag: 1.0,
+        yield_curvature: None,
+        hardening: 0.0,
+    };
 
     /// Regenerated cellulose of 25 µm: E ≈ 3 GPa would give 75 kN/m; crinkles finer than any mesh take up a part of that
     /// stretch. Bends at 3e9 · (25e-6)³/12 ≈ 4e-6 N·m.
-    fn cellophane() -> Self {
-        Self {
-            area_density: 0.036,
-            stretch_warp: 20_000.0,
-            stretch_weft: 20_000.0,
-            shear: 7000.0,
-            compression: 1.0,
-            poisson: 0.3,
-            bend_warp: 4e-6,
-            bend_weft: 4e-6,
-            damping: 0.05,
-            air_drag: 1.0,
-            yield_curvature: Some(120.0),
-            hardening: 0.002,
-        }
-    }
+    pub const CELLOPHANE: Self = Self {
+        area_density: 0.036,
+        stretch_warp: 20_000.0,
+        stretch_weft: 20_000.0,
+        shear: 7000.0,
+        compression: 1.0,
+        poisson: 0.3,
+        bend_warp: 4e-6,
+        bend_weft: 4e-6,
+        damping: 0.05,
+        air_drag: 1.0,
+        yield_curvature: Some(120.0),
+        hardening: 0.002,
+    };
 
     /// Household aluminium of 16 µm: bends at 69e9 · (16e-6)³/(12 · 0.89) ≈ 2.6e-5 N·m and yields at a curvature of
     /// σ/(E t/2) = 30e6/(69e9 · 8e-6) ≈ 55/m. It would stretch at 1.1 MN/m; folds finer than any mesh take up most of
     /// that.
-    fn tin_foil() -> Self {
-        Self {
-            area_density: 0.043,
-            stretch_warp: 40_000.0,
-            stretch_weft: 40_000.0,
-            shear: 15_000.0,
-            compression: 1.0,
-            poisson: 0.33,
-            bend_warp: 2.6e-5,
-            bend_weft: 2.6e-5,
-            damping: 0.1,
-            air_drag: 1.0,
-            yield_curvature: Some(15.0),
-            hardening: 0.005,
-        }
-    }
+    pub const TIN_FOIL: Self = Self {
+        area_density: 0.043,
+        stretch_warp: 40_000.0,
+        stretch_weft: 40_000.0,
+        shear: 15_000.0,
+        compression: 1.0,
+        poisson: 0.33,
+        bend_warp: 2.6e-5,
+        bend_weft: 2.6e-5,
+        damping: 0.1,
+        air_drag: 1.0,
+        yield_curvature: Some(15.0),
+        hardening: 0.005,
+    };
 
     /// Tells the first dial that is out of its range. A material that passes has positive mass and positive energy.
     pub fn validate(&self) -> Result<(), Error> {
@@ -377,24 +355,24 @@ mod tests {
     #[test]
     fn rubber_is_the_isotropic_sheet_it_says_it_is() {
         let exact = MembraneStiffness::isotropic(1.5e6 * 1e-3, 0.49);
-        let rubber = Material::rubber().membrane();
+        let rubber = Material::RUBBER.membrane();
         for (ours, theirs) in
             [(rubber.warp, exact.warp), (rubber.cross, exact.cross), (rubber.shear, exact.shear)]
         {
             assert!((ours / theirs - 1.0).abs() < 0.05, "{ours} {theirs}");
         }
         let plate = 1.5e6 * 1e-9 / (12.0 * (1.0 - 0.49 * 0.49));
-        assert!((Material::rubber().bend_warp / plate - 1.0).abs() < 0.05);
+        assert!((Material::RUBBER.bend_warp / plate - 1.0).abs() < 0.05);
     }
 
     #[cfg(feature = "serde")]
     #[test]
     fn files_may_leave_out_dials_but_not_misspell_them() {
         let material: Material = toml::from_str("area_density = 0.2\nshear = 50").unwrap();
-        assert_eq!(material, Material { area_density: 0.2, shear: 50.0, ..Material::cotton() });
+        assert_eq!(material, Material { area_density: 0.2, shear: 50.0, ..Material::COTTON });
         let message = toml::from_str::<Material>("sheer = 50").unwrap_err().to_string();
         assert!(message.contains("sheer") && message.contains("shear"), "{message}");
-        let denim = Material::denim();
+        let denim = Material::DENIM;
         assert_eq!(toml::from_str::<Material>(&toml::to_string(&denim).unwrap()).unwrap(), denim);
     }
 }

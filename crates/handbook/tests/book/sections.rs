@@ -137,7 +137,7 @@ fn properties(schema: &Value, table: &str) -> Value {
 
 /// The presets: what to expect of them, then their values, one column each.
 fn materials() -> String {
-    let presets = Material::PRESETS.map(|preset| (preset, Material::preset(preset.name).unwrap()));
+    let presets = Material::PRESETS.map(|preset| (preset.clone(), preset.material));
     let words =
         presets.iter().map(|(preset, _)| vec![format!("`{}`", preset.name), preset.description.to_owned()]);
     type Dial = (&'static str, &'static str, fn(&Material) -> f64);
