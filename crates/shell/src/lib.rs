@@ -38,6 +38,7 @@ mod material;
 mod membrane;
 mod plasticity;
 mod plate;
+mod random;
 mod relief;
 #[cfg(test)]
 mod rolling;

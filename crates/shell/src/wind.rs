@@ -3,6 +3,7 @@
 use geometry::Vec3;
 
 use crate::Error;
+use crate::random::Random;
 use crate::tracks::linear_between;
 
 /// The dials of a wind. [`Wind::field`] turns them into something that can be sampled.
@@ -100,7 +101,7 @@ impl Wind {
             return Ok(WindField { mean, waves: Vec::new(), keys: self.keys.clone() });
         }
         let (side, up) = along.any_orthonormal_pair();
-        let mut random = Random(self.seed);
+        let mut random = Random::new(self.seed);
         // Kolmogorov: speed differences over a length l go as l^⅓, so an octave down is weaker by 2^-⅓. Crests are
         // scaled so that the sum has the deviation asked for: a sine of amplitude a has variance a²/2.
         let weights: [f64; WAVES] = std::array::from_fn(|i| (-(i as f64) / 3.0).exp2());
@@ -143,24 +144,6 @@ impl WindField {
             * self.waves.iter().fold(self.mean, |sum, wave| {
                 sum + wave.amplitude * (wave.k.dot(point) - wave.omega * time + wave.phase).sin()
             })
-    }
-}
-
-/// splitmix64: a few lines that give the same numbers on every platform.
-struct Random(u64);
-
-impl Random {
-    fn unit(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
-    }
-
-    /// Between −`range` and `range`.
-    fn signed(&mut self, range: f64) -> f64 {
-        range * (2.0 * self.unit() - 1.0)
     }
 }
 

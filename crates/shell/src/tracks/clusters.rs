@@ -13,6 +13,7 @@ use rayon::prelude::*;
 
 use super::functions::triangle_neighbours;
 use crate::Error;
+use crate::random::Random;
 
 /// What to divide, and how.
 #[derive(Clone, Copy, Debug)]
@@ -99,7 +100,7 @@ fn grow(motion: &Motion, neighbours: &[Vec<u32>], seeds: &[u32], proxies: &[Prox
 
 /// One seed in each connected piece, the rest far from those there are: k-means++ over the first frame.
 fn first_seeds(what: &Clusters<'_>, motion: &Motion, pieces: &[u32], piece_count: usize) -> Vec<u32> {
-    let mut random = what.seed;
+    let mut random = Random::new(what.seed);
     let mut chance = vec![f64::INFINITY; what.triangles.len()];
     let mut seeds = Vec::with_capacity(what.count);
     let take = |t: u32, chance: &mut [f64], seeds: &mut Vec<u32>| {
@@ -130,12 +131,12 @@ fn first_seeds(what: &Clusters<'_>, motion: &Motion, pieces: &[u32], piece_count
 
 /// One of the candidates, with a chance proportional to its weight; the first where all weights vanish.
 fn choose(
-    random: &mut u64,
+    random: &mut Random,
     candidates: impl Iterator<Item = u32> + Clone,
     weight: impl Fn(u32) -> f64,
 ) -> Option<u32> {
     let total: f64 = candidates.clone().map(&weight).sum();
-    let mut left = uniform(random) * total;
+    let mut left = random.unit() * total;
     for t in candidates.clone() {
         left -= weight(t);
         if left < 0.0 {
@@ -143,15 +144,6 @@ fn choose(
         }
     }
     candidates.into_iter().next()
-}
-
-/// SplitMix64, as a number in [0, 1).
-pub(crate) fn uniform(state: &mut u64) -> f64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut z = *state;
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    (z ^ (z >> 31)) as f64 / 2.0_f64.powi(64)
 }
 
 /// The connected piece of every triangle.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use geometry::{Mat3, Vec3, vertex_areas};
 use linear::{ConstraintRows, Matrix, Pattern, Solver};
 
-use super::clusters::uniform;
 use crate::Error;
+use crate::random::Random;
 
 /// The `count` lowest solutions of L φ = λ M φ over a surface at rest: cotangent Laplacian, lumped areas. Ordered by λ and
 /// of unit mean square; the first is constant on a connected surface. Values per function and point.
@@ -32,9 +32,9 @@ pub fn harmonics(rest: &[Vec3], triangles: &[[u32; 3]], count: usize) -> Result<
 
     // a few more than asked for, so that the last of them converge too
     let width = (count + 8.max(count / 2)).min(touched).next_multiple_of(3);
-    let mut random = 1;
+    let mut random = Random::new(1);
     let mut functions: Vec<Vec<f64>> = (0..width)
-        .map(|_| areas.iter().map(|a| if *a > 0.0 { uniform(&mut random) - 0.5 } else { 0.0 }).collect())
+        .map(|_| areas.iter().map(|a| if *a > 0.0 { random.signed(0.5) } else { 0.0 }).collect())
         .collect();
     let mut tones = vec![0.0; width];
     for _ in 0..ROUNDS {
