@@ -1,7 +1,7 @@
 //! `cloth`: a mesh becomes a piece of fabric that hangs, swings and flutters, held where the artist says.
 //!
-//! The physics is the shell crate's, the time stepping the engine's; this file reads the dials, `cloth/simulation.rs` turns frames into a
-//! guide and states into frames.
+//! The physics is the shell crate's, the time stepping the engine's; this file has the dials, `cloth/member.rs` makes an actor of them.
+//! `inextensible` has the same dials and a few more.
 
 mod member;
 
@@ -11,48 +11,20 @@ use serde::{Deserialize, Serialize};
 use shell::{Bending, Material, Wind};
 use shot::{Diagnostic, GroupMember, Layer, LayerError, Settings, Simulation, Target};
 
-use crate::shared::Contact;
 use crate::shared::driver::Driver;
 use crate::shared::selectors::weights;
 use crate::shared::stepping::{Method, stepping};
+use crate::shared::{Contact, FabricDials};
 
 /// Turns a mesh into fabric: it falls, folds and flutters, and follows the animation where `follow` says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(default)]
 pub struct Cloth {
-    /// A fabric: cellophane, tin_foil, silk, paper, cotton, denim, vinyl, leather or rubber. Single values can be changed with the dials below.
+    /// A fabric, such as cotton, silk, denim or rubber. Single values can be changed with the dials below.
     pub material: String,
-    /// Mass per area, in kg/m². Default: the material's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub area_density: Option<f64>,
-    /// Resistance to stretching along the warp (u), in N/m. Default: the material's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub stretch_warp: Option<f64>,
-    /// Resistance to stretching along the weft (v), in N/m. Default: the material's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub stretch_weft: Option<f64>,
-    /// Resistance to shearing, in N/m: how hard it is to pull the cloth on the bias. Default: the material's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub shear: Option<f64>,
-    /// How much of the resistance to stretching is left when the cloth is pushed together, from 0 to 1: woven cloth buckles
-    /// in waves too small to see, solid sheets do not. Default: the material's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub compression: Option<f64>,
-    /// How much the cloth narrows when it is pulled: 0 not at all, 0.5 as rubber does. Default: the material's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub poisson: Option<f64>,
-    /// Resistance to bending of the warp threads, in N·m. Default: the material's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub bend_warp: Option<f64>,
-    /// Resistance to bending of the weft threads, in N·m. Default: the material's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub bend_weft: Option<f64>,
-    /// Internal friction: the damping ratio of ripples of 5 Hz; 1 is critical. Default: the material's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub damping: Option<f64>,
-    /// How hard air pushes: 0 vacuum, 1 real air. Default: the material's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub air_drag: Option<f64>,
+    /// Its values that are not the material's.
+    #[serde(flatten)]
+    pub dials: FabricDials,
     /// Which elements resist bending: `hinges` (cheap) or `plates` (the same stiffness on every mesh).
     pub bending: Bending,
     /// Where the cloth follows the animation, and how much: weight 1 exactly (to the bit), 0 not at all, in between softly.
@@ -94,16 +66,7 @@ impl Default for Cloth {
     fn default() -> Self {
         Self {
             material: "cotton".into(),
-            area_density: None,
-            stretch_warp: None,
-            stretch_weft: None,
-            shear: None,
-            compression: None,
-            poisson: None,
-            bend_warp: None,
-            bend_weft: None,
-            damping: None,
-            air_drag: None,
+            dials: FabricDials::default(),
             bending: Bending::default(),
             follow: None,
             follow_stiffness: 4.0,
@@ -128,20 +91,7 @@ impl Settings for Cloth {
 
 impl Layer for Cloth {
     fn check(&self, input: &Target) -> Vec<Diagnostic> {
-        let mut diagnostics = Vec::new();
-        match self.fabric() {
-            Ok(material) => {
-                if let Err(shell::Error::Material { field, value, allowed }) = material.validate() {
-                    let message = format!("{field} is {value}");
-                    diagnostics
-                        .push(Diagnostic::new(field, message).with_help(format!("allowed: {allowed}")));
-                }
-            }
-            Err(_) => {
-                let known = Material::PRESETS.iter().map(|preset| preset.name);
-                diagnostics.push(Diagnostic::unknown("material", "material", &self.material, known));
-            }
-        }
+        let mut diagnostics = self.dials.check(&self.material);
         if let Err(error) = self.wind.validate() {
             diagnostics.push(Diagnostic::new("wind", error.to_string()));
         }
@@ -181,20 +131,7 @@ impl Layer for Cloth {
 impl Cloth {
     /// The preset with the dials that the shot file turned.
     pub(crate) fn fabric(&self) -> Result<Material, shell::Error> {
-        let preset = Material::preset(&self.material)?;
-        Ok(Material {
-            area_density: self.area_density.unwrap_or(preset.area_density),
-            stretch_warp: self.stretch_warp.unwrap_or(preset.stretch_warp),
-            stretch_weft: self.stretch_weft.unwrap_or(preset.stretch_weft),
-            shear: self.shear.unwrap_or(preset.shear),
-            compression: self.compression.unwrap_or(preset.compression),
-            poisson: self.poisson.unwrap_or(preset.poisson),
-            bend_warp: self.bend_warp.unwrap_or(preset.bend_warp),
-            bend_weft: self.bend_weft.unwrap_or(preset.bend_weft),
-            damping: self.damping.unwrap_or(preset.damping),
-            air_drag: self.air_drag.unwrap_or(preset.air_drag),
-            ..preset
-        })
+        self.dials.of(&self.material)
     }
 
     fn stepping(&self) -> dynamics::Settings {

@@ -8,11 +8,10 @@ use clip::{Mesh, Selector};
 use geometry::{Vec2, Vec3};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use shell::{Bending, Enforcement, Face, InextensibleThreads, ThreadDirections, Weave, Wind};
+use shell::{Enforcement, Face, InextensibleThreads, ThreadDirections, Weave};
 use shot::{Diagnostic, GroupMember, Layer, LayerError, Settings, Simulation, Target};
 
 use crate::cloth::Cloth;
-use crate::shared::Contact;
 use crate::shared::driver::{Driver, Member};
 use crate::shared::selectors::weights;
 
@@ -29,11 +28,8 @@ pub enum Holding {
 
 /// Turns a mesh into fabric whose threads do not stretch: it drapes, folds and swings, and never looks like rubber.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(default)]
 pub struct Inextensible {
-    /// A fabric, for its weight, its bending, its shearing and how air takes it. Single values can be changed with the dials
-    /// below.
-    pub material: String,
     /// How much longer or shorter than at rest a thread may be, as a fraction: 0.01 is one percent.
     #[schemars(range(min = 0.0001, max = 0.5))]
     pub max_strain: f64,
@@ -43,75 +39,14 @@ pub struct Inextensible {
     /// edges along u of the texture coordinates, or along the vertical where there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warp: Option<Selector>,
-    /// Mass per area, in kg/m². Default: the material's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub area_density: Option<f64>,
-    /// Resistance to shearing, in N/m: how hard it is to pull the cloth on the bias. Default: the material's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub shear: Option<f64>,
-    /// Resistance to bending of the warp threads, in N·m. Default: the material's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub bend_warp: Option<f64>,
-    /// Resistance to bending of the weft threads, in N·m. Default: the material's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub bend_weft: Option<f64>,
-    /// Internal friction: the damping ratio of ripples of 5 Hz; 1 is critical. Default: the material's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub damping: Option<f64>,
-    /// How hard air pushes: 0 vacuum, 1 real air. Default: the material's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub air_drag: Option<f64>,
-    /// Which elements resist bending: `hinges` (cheap) or `plates` (the same stiffness on every mesh).
-    pub bending: Bending,
-    /// Where the cloth follows the animation, and how much: weight 1 exactly (to the bit), 0 not at all, in between softly.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub follow: Option<Selector>,
-    /// How fast a point of weight ½ is drawn to the animation: the frequency of its swing, in Hz.
-    #[schemars(extend("exclusiveMinimum" = 0.0, "maximum" = 1000.0))]
-    pub follow_stiffness: f64,
-    /// How much that swing is damped: 1 just does not overshoot.
-    #[schemars(range(min = 0.0, max = 100.0))]
-    pub follow_damping: f64,
-    /// What the cloth may not pass through: itself, other meshes, simple shapes. Default: it passes through everything.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub contact: Option<Contact>,
-    /// In m/s².
-    pub gravity: [f64; 3],
-    /// Wind. Default: still air.
-    pub wind: Wind,
-    /// Seconds of simulation before the first frame, with the animation held at it: the cloth settles.
-    #[schemars(range(min = 0.0, max = 600.0))]
-    pub pre_roll: f64,
-    /// Steps per frame. Default: as many as the error estimate asks for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1, max = 1000))]
-    pub substeps: Option<usize>,
+    /// The dials of the layer `cloth`.
+    #[serde(flatten)]
+    pub cloth: Cloth,
 }
 
 impl Default for Inextensible {
     fn default() -> Self {
-        let cloth = Cloth::default();
-        Self {
-            material: cloth.material,
-            max_strain: 0.01,
-            hold: Holding::default(),
-            warp: None,
-            area_density: None,
-            shear: None,
-            bend_warp: None,
-            bend_weft: None,
-            damping: None,
-            air_drag: None,
-            bending: cloth.bending,
-            follow: None,
-            follow_stiffness: cloth.follow_stiffness,
-            follow_damping: cloth.follow_damping,
-            contact: None,
-            gravity: cloth.gravity,
-            wind: cloth.wind,
-            pre_roll: cloth.pre_roll,
-            substeps: None,
-        }
+        Self { max_strain: 0.01, hold: Holding::default(), warp: None, cloth: Cloth::default() }
     }
 }
 
@@ -123,7 +58,7 @@ impl Settings for Inextensible {
 
 impl Layer for Inextensible {
     fn check(&self, input: &Target) -> Vec<Diagnostic> {
-        let mut diagnostics = self.cloth().check(input);
+        let mut diagnostics = self.cloth.check(input);
         if !(1e-4..=0.5).contains(&self.max_strain) {
             let message = format!("max_strain is {}", self.max_strain);
             let help = "allowed: 0.0001 to 0.5";
@@ -139,11 +74,11 @@ impl Layer for Inextensible {
     }
 
     fn suits(&self, mesh: &Mesh) -> bool {
-        self.cloth().suits(mesh)
+        self.cloth.suits(mesh)
     }
 
     fn look_ahead(&self, input: &Target) -> usize {
-        self.cloth().look_ahead(input)
+        self.cloth.look_ahead(input)
     }
 
     fn prepare(&self, input: &Target) -> Result<Box<dyn Simulation>, LayerError> {
@@ -162,7 +97,7 @@ impl Layer for Inextensible {
 impl Inextensible {
     /// The cloth with its threads.
     fn actor(&self, input: &Target) -> Result<Member, LayerError> {
-        let (cloth, rest) = (self.cloth(), input.mesh().rest());
+        let (cloth, rest) = (&self.cloth, input.mesh().rest());
         let material = cloth.fabric().map_err(LayerError::new)?;
         let enforcement = match self.hold {
             Holding::Projection => Enforcement::Projection,
@@ -172,29 +107,6 @@ impl Inextensible {
         let threads = InextensibleThreads::new(weave, enforcement, self.max_strain, &rest, &material);
         let member = cloth.actor(input, Some(threads.map_err(LayerError::new)?))?;
         Ok(Member { adapts: true, ..member })
-    }
-
-    /// The same dials in the cloth layer's words.
-    fn cloth(&self) -> Cloth {
-        Cloth {
-            material: self.material.clone(),
-            area_density: self.area_density,
-            shear: self.shear,
-            bend_warp: self.bend_warp,
-            bend_weft: self.bend_weft,
-            damping: self.damping,
-            air_drag: self.air_drag,
-            bending: self.bending,
-            follow: self.follow.clone(),
-            follow_stiffness: self.follow_stiffness,
-            follow_damping: self.follow_damping,
-            contact: self.contact.clone(),
-            gravity: self.gravity,
-            wind: self.wind.clone(),
-            pre_roll: self.pre_roll,
-            substeps: self.substeps,
-            ..Cloth::default()
-        }
     }
 
     fn weave(&self, input: &Target, rest: &[Vec3]) -> Result<Weave, LayerError> {

@@ -8,4 +8,4 @@ pub(crate) mod selectors;
 pub(crate) mod stepping;
 
 pub use contact::{Collider, Contact, Faces, Form, Obstacle};
-pub use material::MaterialDials;
+pub use material::{FabricDials, MaterialDials};

@@ -1,4 +1,5 @@
-//! A material by name, with single values changed: what layers of thin shells share.
+//! A material by name, with single values changed: what layers of thin shells share. `cloth` and `inextensible` have them among their
+//! own keys, warp and weft apart; `tracks` in a table `fabric`, alike in all directions.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -36,6 +37,70 @@ pub struct MaterialDials {
     pub hardening: Option<f64>,
 }
 
+/// Single values of a fabric, in place of the material's: the keys of `cloth` and `inextensible`.
+///
+/// A dial is a field here and its line in [`FabricDials::of`]; schema, defaults, checks and both layers follow.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct FabricDials {
+    /// Mass per area, in kg/m². Default: the material's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub area_density: Option<f64>,
+    /// Resistance to stretching along the warp (u), in N/m. Default: the material's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stretch_warp: Option<f64>,
+    /// Resistance to stretching along the weft (v), in N/m. Default: the material's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stretch_weft: Option<f64>,
+    /// Resistance to shearing, in N/m: how hard it is to pull the cloth on the bias. Default: the material's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shear: Option<f64>,
+    /// How much of the resistance to stretching is left when the cloth is pushed together, from 0 to 1: woven cloth buckles
+    /// in waves too small to see, solid sheets do not. Default: the material's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compression: Option<f64>,
+    /// How much the cloth narrows when it is pulled: 0 not at all, 0.5 as rubber does. Default: the material's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub poisson: Option<f64>,
+    /// Resistance to bending of the warp threads, in N·m. Default: the material's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bend_warp: Option<f64>,
+    /// Resistance to bending of the weft threads, in N·m. Default: the material's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bend_weft: Option<f64>,
+    /// Internal friction: the damping ratio of ripples of 5 Hz; 1 is critical. Default: the material's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub damping: Option<f64>,
+    /// How hard air pushes: 0 vacuum, 1 real air. Default: the material's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub air_drag: Option<f64>,
+}
+
+impl FabricDials {
+    /// The named material with these values.
+    pub(crate) fn of(&self, name: &str) -> Result<Material, shell::Error> {
+        let preset = Material::preset(name)?;
+        Ok(Material {
+            area_density: self.area_density.unwrap_or(preset.area_density),
+            stretch_warp: self.stretch_warp.unwrap_or(preset.stretch_warp),
+            stretch_weft: self.stretch_weft.unwrap_or(preset.stretch_weft),
+            shear: self.shear.unwrap_or(preset.shear),
+            compression: self.compression.unwrap_or(preset.compression),
+            poisson: self.poisson.unwrap_or(preset.poisson),
+            bend_warp: self.bend_warp.unwrap_or(preset.bend_warp),
+            bend_weft: self.bend_weft.unwrap_or(preset.bend_weft),
+            damping: self.damping.unwrap_or(preset.damping),
+            air_drag: self.air_drag.unwrap_or(preset.air_drag),
+            ..preset
+        })
+    }
+
+    /// What is wrong with the name and the values.
+    pub(crate) fn check(&self, name: &str) -> Vec<Diagnostic> {
+        diagnose(self.of(name), name, str::to_owned)
+    }
+}
+
 impl MaterialDials {
     /// The named material with these values.
     pub(crate) fn of(&self, name: &str) -> Result<Material, shell::Error> {
@@ -59,22 +124,33 @@ impl MaterialDials {
 
     /// What is wrong with the name and the values.
     pub(crate) fn check(&self, name: &str) -> Vec<Diagnostic> {
-        let Ok(material) = self.of(name) else {
-            let known = Material::PRESETS.iter().map(|preset| preset.name);
-            return vec![Diagnostic::unknown("material", "material", name, known)];
-        };
-        match material.validate() {
-            Err(shell::Error::Material { field, value, allowed }) => {
-                let dial = match field {
-                    "stretch_warp" | "stretch_weft" | "shear" => "stretch",
-                    "bend_warp" | "bend_weft" => "bend",
-                    other => other,
-                };
-                let message = format!("{dial} is {value}");
-                let help = format!("allowed: {allowed}");
-                vec![Diagnostic::new(format!("fabric.{dial}"), message).with_help(help)]
-            }
-            _ => Vec::new(),
+        diagnose(self.of(name), name, |field| {
+            let dial = match field {
+                "stretch_warp" | "stretch_weft" | "shear" => "stretch",
+                "bend_warp" | "bend_weft" => "bend",
+                other => other,
+            };
+            format!("fabric.{dial}")
+        })
+    }
+}
+
+/// What is wrong with a material of that name; `path` is the key of one of its fields.
+fn diagnose(
+    material: Result<Material, shell::Error>,
+    name: &str,
+    path: impl Fn(&str) -> String,
+) -> Vec<Diagnostic> {
+    let Ok(material) = material else {
+        let known = Material::PRESETS.iter().map(|preset| preset.name);
+        return vec![Diagnostic::unknown("material", "material", name, known)];
+    };
+    match material.validate() {
+        Err(shell::Error::Material { field, value, allowed }) => {
+            let path = path(field);
+            let message = format!("{} is {value}", path.rsplit('.').next().unwrap_or(&path));
+            vec![Diagnostic::new(path, message).with_help(format!("allowed: {allowed}"))]
         }
+        _ => Vec::new(),
     }
 }
