@@ -8,11 +8,12 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
-use clip::{Clip, Frame, Frames, MemoryFrames, Mesh, ReadOptions, WriteOptions};
+use clip::{Clip, Frames, MemoryFrames, Mesh, ReadOptions, WriteOptions};
 use serde_json::json;
 
 use crate::pipeline::peak_memory;
 use crate::scratch::Scratch;
+use crate::waves::Waves;
 
 /// Points per side of the waving sheet: 10,000 points.
 const SIDE: usize = 100;
@@ -20,24 +21,6 @@ const SIDE: usize = 100;
 const FRAMES: usize = 1000;
 
 type Failure = Box<dyn std::error::Error>;
-
-/// A sheet that waves, made as it is asked for.
-struct Waves;
-
-impl Frames for Waves {
-    fn count(&self) -> usize {
-        FRAMES
-    }
-
-    fn read(&self, index: usize) -> clip::Result<Frame> {
-        let phase = 0.2 * index as f32;
-        let at = |k: usize| {
-            let (u, v) = ((k % SIDE) as f32 * 0.02, (k / SIDE) as f32 * 0.02);
-            [u, 0.2 * (3.0 * u + phase).sin() * (2.0 * v - 0.7 * phase).cos(), v]
-        };
-        Ok(Frame { points: vec![(0..SIDE * SIDE).map(at).collect()], ..Frame::default() })
-    }
-}
 
 /// Runs the benchmark.
 pub(crate) fn run(options: &[String]) -> ExitCode {
@@ -121,14 +104,12 @@ fn measure() -> Result<(), Failure> {
 }
 
 fn waves() -> clip::Result<Clip> {
-    let rest = Waves.read(0)?.points.swap_remove(0);
-    let corner = |k: usize| {
-        let a = (k / (SIDE - 1) * SIDE + k % (SIDE - 1)) as u32;
-        [a, a + SIDE as u32, a + SIDE as u32 + 1, a + 1]
-    };
+    let source = Waves { side: SIDE, count: FRAMES };
+    let rest = source.read(0)?.points.swap_remove(0);
+    let side = SIDE as u32;
     let mut faces = clip::Faces::default();
-    (0..(SIDE - 1) * (SIDE - 1)).for_each(|k| faces.push(&corner(k)));
-    Ok(Clip::new("waves", 24.0, vec![Mesh::from_faces("sheet", rest, faces)], None, Arc::new(Waves)))
+    source.cells().for_each(|a| faces.push(&[a, a + side, a + side + 1, a + 1]));
+    Ok(Clip::new("waves", 24.0, vec![Mesh::from_faces("sheet", rest, faces)], None, Arc::new(source)))
 }
 
 /// Seconds to copy the bytes of every frame from a file into fresh memory.

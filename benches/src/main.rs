@@ -19,6 +19,7 @@ mod smoke;
 mod timing;
 mod tracks;
 mod upsample;
+mod waves;
 
 use std::process::ExitCode;
 

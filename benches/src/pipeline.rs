@@ -10,6 +10,7 @@ use serde_json::json;
 use shot::{BakeOptions, Context};
 
 use crate::scratch::Scratch;
+use crate::waves::Waves;
 
 /// Points per side of the waving sheet: 25,281 points.
 const SIDE: usize = 159;
@@ -36,29 +37,6 @@ window = 0.1
 files = ["calm.pc2"]
 report = false
 "#;
-
-/// A sheet that waves, made as it is asked for, so that the bench itself holds no frames.
-struct Waves {
-    count: usize,
-}
-
-impl Frames for Waves {
-    fn count(&self) -> usize {
-        self.count
-    }
-
-    fn read(&self, index: usize) -> clip::Result<Frame> {
-        if index >= self.count {
-            return Err(clip::Error::NoSuchFrame { index, count: self.count });
-        }
-        let phase = 0.2 * index as f32;
-        let at = |k: usize| {
-            let (u, v) = ((k % SIDE) as f32 * 0.02, (k / SIDE) as f32 * 0.02);
-            [u, 0.2 * (3.0 * u + phase).sin() * (2.0 * v - 0.7 * phase).cos(), v]
-        };
-        Ok(Frame { points: vec![(0..SIDE * SIDE).map(at).collect()], ..Frame::default() })
-    }
-}
 
 /// Runs the benchmark.
 pub(crate) fn run(options: &[String]) -> ExitCode {
@@ -139,15 +117,14 @@ fn measure() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 fn waves(count: usize) -> clip::Result<Clip> {
-    let source = Arc::new(Waves { count });
+    let source = Waves { side: SIDE, count };
     let rest = source.read(0)?.points.swap_remove(0);
-    let corner = |k: usize| (k / (SIDE - 1) * SIDE + k % (SIDE - 1)) as u32;
     let side = SIDE as u32;
-    let triangles: Vec<[u32; 3]> = (0..(SIDE - 1) * (SIDE - 1))
-        .map(corner)
+    let triangles: Vec<[u32; 3]> = source
+        .cells()
         .flat_map(|a| [[a, a + side, a + 1], [a + 1, a + side, a + side + 1]])
         .collect();
-    Ok(Clip::still(Mesh::new("waves", rest, &triangles), 24.0, count).with_frames(source))
+    Ok(Clip::still(Mesh::new("waves", rest, &triangles), 24.0, count).with_frames(Arc::new(source)))
 }
 
 /// The same bytes through memory and disk, flushed as our writers flush.
