@@ -10,8 +10,8 @@ use rayon::prelude::*;
 
 use crate::{Error, Vec3};
 
-/// More cells than this are refused: their tets would not fit into the memory of an ordinary machine.
-pub(crate) const MOST_CELLS: usize = 20_000_000;
+/// More cells than this are refused: with their tets, some 300 bytes each, they would take more than 2 GB.
+pub(crate) const MOST_CELLS: usize = 6_000_000;
 
 /// A place on the lattice, in halves of the finest cell's side: corners of finest cells are even, their centres odd.
 pub(crate) type Place = [i32; 3];
@@ -55,11 +55,12 @@ pub(crate) struct Octree {
 
 impl Octree {
     /// A tree about `centre` that reaches at least `reach` from it in every direction. `fate` decides over a cell from its
-    /// centre and its side; cells of side `edge` are not split.
+    /// centre and its side; cells of side `edge` are not split. [`Error::TooFine`] once there are more than `most_cells`.
     pub(crate) fn new(
         centre: Vec3,
         reach: f64,
         edge: f64,
+        most_cells: usize,
         fate: impl Fn(Vec3, f64) -> Fate + Sync,
     ) -> Result<Self, Error> {
         // places must fit 20 bits and a sign
@@ -91,12 +92,15 @@ impl Octree {
                     _ => {}
                 }
             }
-            if tree.cells.len() > MOST_CELLS {
-                return Err(Error::TooFine { edge });
-            }
+            tree.check_size(most_cells)?;
             open = next;
         }
         Ok(tree)
+    }
+
+    /// Refuses more cells than this.
+    pub(crate) fn check_size(&self, most_cells: usize) -> Result<(), Error> {
+        if self.cells.len() > most_cells { Err(Error::TooFine { edge: self.edge }) } else { Ok(()) }
     }
 
     /// Where a place is.
@@ -278,7 +282,7 @@ mod tests {
         let fate = |centre: Vec3, side: f64| {
             if side > 1.01 && centre.length() < 2.5 * side { Fate::Split } else { Fate::Keep }
         };
-        let mut tree = Octree::new(Vec3::splat(16.0), 16.0, 1.0, fate).unwrap();
+        let mut tree = Octree::new(Vec3::splat(16.0), 16.0, 1.0, MOST_CELLS, fate).unwrap();
         tree.balance();
         let tets = tree.tets();
         let mut places: Vec<Place> = tets.iter().flat_map(|tet| tet.places).collect();
@@ -311,7 +315,7 @@ mod tests {
 
     #[test]
     fn too_many_cells_are_refused() {
-        let result = Octree::new(Vec3::ZERO, 1.0, 1e-9, |_, _| Fate::Split);
+        let result = Octree::new(Vec3::ZERO, 1.0, 1e-9, MOST_CELLS, |_, _| Fate::Split);
         assert!(matches!(result, Err(Error::TooFine { .. })));
     }
 }

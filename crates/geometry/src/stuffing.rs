@@ -180,13 +180,13 @@ fn diagonal(p: u32, q: u32, m: u32, places: &[[i32; 3]]) -> (u32, u32) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::octree::{Fate, Octree};
+    use crate::octree::{Fate, MOST_CELLS, Octree};
     use crate::testing::Random;
     use crate::{TetMesh, TetQuality};
 
     /// Stuffs a field over a cube of cells of side 1 about the origin.
     fn stuffed(reach: f64, field: impl Fn(Vec3) -> f64) -> TetMesh {
-        let tree = Octree::new(Vec3::ZERO, reach, 1.0, |_, _| Fate::Split).unwrap();
+        let tree = Octree::new(Vec3::ZERO, reach, 1.0, MOST_CELLS, |_, _| Fate::Split).unwrap();
         let tets = tree.tets();
         let mut places: Vec<[i32; 3]> = tets.iter().flat_map(|tet| tet.places).collect();
         places.sort_unstable();

@@ -66,6 +66,13 @@ const THIN: f64 = 0.6;
 /// How near a count of tets must be to the one asked for, and how often it is tried.
 const CLOSE_COUNT: f64 = 0.03;
 const TRIES: usize = 8;
+/// How much the edge changes at most from one try to the next: where small parts vanish between the lattice's points, counts
+/// jump, and what they seem to say about finer lattices is wrong by orders of magnitude.
+const STRIDE: f64 = 2.5;
+/// A try is given up at so many cells of the octree for each tet asked for, and so many in any case; there are about two tets to a
+/// cell.
+const CELLS_PER_TET: usize = 16;
+const FEW_CELLS: usize = 20_000;
 /// How far outside, as a weight in its tet, a vertex may be and still count as enclosed: round-off.
 const TOLERANCE: f64 = 1e-9;
 
@@ -101,7 +108,8 @@ impl TetMeshing {
                 if miss(&mesh).abs() < 2.0 * CLOSE_COUNT {
                     break;
                 }
-                let next = filler.enclosing(edge * (miss(&mesh) / 2.2).exp(), &vertices)?;
+                let stride = (miss(&mesh) / 2.2).exp().clamp(1.0 / STRIDE, STRIDE);
+                let next = filler.enclosing(edge * stride, &vertices)?;
                 if miss(&next.0).abs() >= miss(&mesh).abs() {
                     break;
                 }
@@ -148,7 +156,8 @@ impl Filler<'_> {
                 .filter(|(_, steps)| **steps > 0)
                 .map(|(&p, &steps)| (p, edge * GROWTH[steps - 1]))
                 .collect();
-            let found = self.mesh(edge, &Offset::new(self.surface, &triangle_offsets, &grown))?;
+            let field = Offset::new(self.surface, &triangle_offsets, &grown);
+            let found = self.mesh(edge, &field, MOST_CELLS)?;
             let found = found.map(|mesh| Embedding::new(&mesh, vertices).map(|embedded| (mesh, embedded)));
             let found = found.transpose()?;
             let outside: Vec<usize> = match &found {
@@ -199,10 +208,15 @@ impl Filler<'_> {
 
     /// The edge length that gives about so many tets.
     fn edge_for(&self, wanted: usize) -> Result<f64, Error> {
+        let most_cells = (CELLS_PER_TET.saturating_mul(wanted) + FEW_CELLS).min(MOST_CELLS);
+        // how many there are; at least so many where there are too many to count
         let count = |edge: f64| -> Result<f64, Error> {
-            self.check_size(edge)?;
             let field = Offset::new(self.surface, &self.triangle_offsets(edge), &[]);
-            Ok(self.mesh(edge, &field)?.map_or(1, |mesh| mesh.tets().len()) as f64)
+            match self.check_size(edge).and_then(|()| self.mesh(edge, &field, most_cells)) {
+                Ok(mesh) => Ok(mesh.map_or(1, |mesh| mesh.tets().len()) as f64),
+                Err(Error::TooFine { .. }) => Ok(most_cells as f64),
+                Err(other) => Err(other),
+            }
         };
         let wanted = wanted as f64;
         // solids have n³ tets and sheets n²; secants find out
@@ -210,6 +224,8 @@ impl Filler<'_> {
         let mut power = 2.5_f64;
         let mut last: Option<(f64, f64)> = None;
         let mut best = (f64::INFINITY, edge);
+        // edges that gave too many tets and too few
+        let (mut short, mut long) = (0.0, f64::INFINITY);
         for _ in 0..TRIES {
             let found = count(edge)?;
             let miss = (found / wanted).ln();
@@ -219,19 +235,30 @@ impl Filler<'_> {
             if miss.abs() < CLOSE_COUNT {
                 break;
             }
+            if miss > 0.0 {
+                short = edge.max(short);
+            } else {
+                long = edge.min(long);
+            }
             if let Some((other_edge, other_found)) = last {
                 let slope = (found / other_found).ln() / (other_edge / edge).ln();
                 power = if slope.is_finite() { slope.clamp(1.2, 4.0) } else { power };
             }
             last = Some((edge, found));
+            edge *= (miss / power).exp().clamp(1.0 / STRIDE, STRIDE);
+            // counts are not quite monotonous; what was tried on either side still says more than a secant beyond it
+            if short < long && !(short < edge && edge < long) {
+                edge = (short * long).sqrt();
+            }
             // no tet needs to be much larger than the whole
-            edge = (edge * (miss / power).exp()).min(2.0 * self.size);
+            edge = edge.min(2.0 * self.size);
         }
         Ok(best.1)
     }
 
     /// Tets of the set where the field is below zero. `None` where it is so small that it lies between the lattice's points.
-    fn mesh(&self, edge: f64, field: &Offset) -> Result<Option<TetMesh>, Error> {
+    /// [`Error::TooFine`] where it takes more than `most_cells`.
+    fn mesh(&self, edge: f64, field: &Offset, most_cells: usize) -> Result<Option<TetMesh>, Error> {
         let bounds = self.surface.bounds();
         // room for the offset, and for the cells that hold the tets cut off by it
         let reach = 0.5 * bounds.size().max_element() + field.largest() + 2.0 * edge;
@@ -246,9 +273,10 @@ impl Filler<'_> {
                 Fate::Split
             }
         };
-        let mut tree = Octree::new(bounds.centre(), reach, edge, fate)?;
+        let mut tree = Octree::new(bounds.centre(), reach, edge, most_cells, fate)?;
         loop {
             tree.balance();
+            tree.check_size(most_cells)?;
             let background = tree.tets();
             let (places, tets) = numbered(&background);
             let positions: Vec<Vec3> = places.iter().map(|&place| tree.position(place)).collect();
@@ -450,5 +478,31 @@ mod tests {
         }
         let meshing = TetMeshing { size: TetSize::Count(60), ..TetMeshing::default() };
         judge("specks", &meshing.fill(&points, &triangles).unwrap());
+    }
+
+    /// Boxes far apart of quite different sizes, which vanish one after the other between the points of coarse lattices: a count of tets
+    /// says little about the next, and no try may be finer than what was asked for by orders of magnitude.
+    #[test]
+    fn a_count_that_jumps_is_found_without_a_lattice_of_millions() {
+        let (mut points, mut triangles) = (Vec::new(), Vec::new());
+        for (place, size) in
+            [(Vec3::ZERO, 1.0), (Vec3::new(40.0, 3.0, 0.0), 0.2), (Vec3::new(5.0, 60.0, 9.0), 0.05)]
+        {
+            let first = points.len() as u32;
+            points.extend((0..8).map(|i| {
+                place + size * Vec3::new(f64::from(i & 1), f64::from(i >> 1 & 1), f64::from(i >> 2))
+            }));
+            for [a, b, c, d] in
+                [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]]
+            {
+                triangles.extend([[a, b, c], [a, c, d]].map(|t| t.map(|v| v + first)));
+            }
+        }
+        for wanted in [20, 60, 100, 200, 300, 500, 1000, 3000] {
+            let filled = fill(TetSize::Count(wanted), &points, &triangles);
+            judge("boxes", &filled);
+            let got = filled.mesh.tets().len();
+            assert!(got < 4 * wanted + 400, "{got} for {wanted}");
+        }
     }
 }
