@@ -41,12 +41,14 @@ impl BroadPhase {
         end: &[Vec3],
         dhat: f64,
     ) -> Result<Vec<Pair>, Error> {
-        let mut pairs = self.pairs(mesh, start, end, dhat, StepScale::Uniform)?;
+        let mut pairs =
+            self.pairs(mesh, start, end, dhat, StepScale::Uniform, usize::MAX)?.unwrap_or_default();
         pairs.par_sort_unstable();
         Ok(pairs)
     }
 
-    /// [`BroadPhase::candidates`] for points that go at the pace given, in no order: most are sorted out before they are sorted.
+    /// [`BroadPhase::candidates`] for points that go at the pace given, in no order: most are sorted out before they are sorted. `None`
+    /// where there are more than `most`.
     pub(crate) fn pairs(
         &mut self,
         mesh: &CollisionMesh,
@@ -54,7 +56,8 @@ impl BroadPhase {
         end: &[Vec3],
         dhat: f64,
         scale: StepScale,
-    ) -> Result<Vec<Pair>, Error> {
+        most: usize,
+    ) -> Result<Option<Vec<Pair>>, Error> {
         for (what, points) in [("starting points", start), ("end points", end)] {
             if points.len() != mesh.point_count() {
                 return Err(Error::Sizes { what, expected: mesh.point_count(), got: points.len() });
@@ -91,13 +94,15 @@ impl BroadPhase {
         self.rebuilds += built.iter().filter(|built| **built).count();
 
         let touch = |v: u32, t: u32| mesh.interact(&[vertices[v as usize]], &triangles[t as usize]);
-        let vertex_triangle = self.vertices.pairs_with(&self.triangles, touch);
+        let Some(vertex_triangle) = self.vertices.pairs_with(&self.triangles, most, touch) else {
+            return Ok(None);
+        };
         let cross = |a: u32, b: u32| mesh.interact(&edges[a as usize], &edges[b as usize]);
-        let edge_edge = self.edges.pairs_within(cross);
+        let Some(edge_edge) = self.edges.pairs_within(most, cross) else { return Ok(None) };
         let mut pairs = Vec::with_capacity(vertex_triangle.len() + edge_edge.len());
         pairs.extend(vertex_triangle.iter().map(|&[v, t]| mesh.vertex_triangle(vertices[v as usize], t)));
         pairs.extend(edge_edge.iter().map(|&[a, b]| mesh.edge_edge(a, b)));
-        Ok(pairs)
+        Ok(Some(pairs))
     }
 
     /// How often a tree was built rather than refitted.

@@ -114,6 +114,8 @@ pub struct StageStart<'a> {
 pub struct StepBound {
     /// Points that may not go the whole way.
     pub shortened: usize,
+    /// It led through so much of the scene that all of it was shortened: the linear model it came from is worth nothing here.
+    pub is_thrown: bool,
     /// How far obstacles and known points are behind their animation, in metres.
     pub lag: f64,
 }
@@ -121,6 +123,10 @@ pub struct StepBound {
 impl StepBound {
     /// After another constraint has shortened the same step.
     pub(crate) fn and(self, other: Self) -> Self {
-        Self { shortened: self.shortened.max(other.shortened), lag: self.lag.max(other.lag) }
+        Self {
+            shortened: self.shortened.max(other.shortened),
+            is_thrown: self.is_thrown || other.is_thrown,
+            lag: self.lag.max(other.lag),
+        }
     }
 }

@@ -39,7 +39,8 @@ impl CandidateCache {
         self.motion.clear();
     }
 
-    /// Makes the list anew: every pair that may be within its thickness and reach while points move from `start` to `end`.
+    /// Makes the list anew: every pair that may be within its thickness and reach while points move from `start` to `end`. False, and
+    /// no list, where boxes of more than `most` meet.
     pub(crate) fn rebuild(
         &mut self,
         mesh: &CollisionMesh,
@@ -48,9 +49,13 @@ impl CandidateCache {
         dhat: f64,
         slack: f64,
         scale: StepScale,
+        most: usize,
         is_exempt: impl Fn(&Pair) -> bool + Sync,
-    ) -> Result<(), Error> {
-        let pairs = self.broad.pairs(mesh, start, end, dhat + slack, scale)?;
+    ) -> Result<bool, Error> {
+        let Some(pairs) = self.broad.pairs(mesh, start, end, dhat + slack, scale, most)? else {
+            self.clear();
+            return Ok(false);
+        };
         self.motion = start.iter().zip(end).map(|(s, e)| *e - *s).collect();
         self.start = start.to_vec();
         self.room = 0.5 * slack;
@@ -75,7 +80,7 @@ impl CandidateCache {
         self.list = pairs.par_iter().filter_map(candidate).collect();
         // whatever the shape of the tree, and the number of threads
         self.list.par_sort_unstable_by_key(|candidate| candidate.pair);
-        Ok(())
+        Ok(true)
     }
 
     /// Whether the list is right when points are at `x`: near where they are after some fraction of their ways, the same for all.
@@ -127,7 +132,7 @@ mod tests {
             p.y -= fall[i / 3];
         }
         let mut cache = CandidateCache::default();
-        cache.rebuild(&mesh, &start, &end, DHAT, SLACK, scale, never).expect("finite");
+        cache.rebuild(&mesh, &start, &end, DHAT, SLACK, scale, usize::MAX, never).expect("finite");
         (cache, start, end)
     }
 
@@ -213,7 +218,7 @@ mod tests {
                 })
                 .collect();
             let mut cache = CandidateCache::default();
-            cache.rebuild(&mesh, &start, &end, DHAT, SLACK, scale, never).expect("finite");
+            cache.rebuild(&mesh, &start, &end, DHAT, SLACK, scale, usize::MAX, never).expect("finite");
             for _ in 0..2 {
                 // at one pace, or each at its own, and off by what there is room for
                 let common = random.unit();
@@ -236,7 +241,9 @@ mod tests {
         assert!(seen > 200, "{seen}");
         let mut cache = CandidateCache::default();
         let is_exempt = |pair: &Pair| mesh.surface_of(pair.points[3]) == 0;
-        cache.rebuild(&mesh, &start, &start, DHAT, 0.2, StepScale::Uniform, is_exempt).expect("finite");
+        cache
+            .rebuild(&mesh, &start, &start, DHAT, 0.2, StepScale::Uniform, usize::MAX, is_exempt)
+            .expect("finite");
         assert!(!cache.list.is_empty() && cache.list.iter().all(|c| !is_exempt(&c.pair)));
     }
 }

@@ -7,6 +7,8 @@
 //! 2i+2), so refitting is one sweep from the back. Boxes are single precision, rounded outwards: half the memory, one
 //! SIMD register per corner. What is found does not depend on the tree's shape.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use glam::Vec3A;
 use rayon::prelude::*;
 
@@ -140,8 +142,13 @@ impl Tree {
         node.checked_sub(self.leaves - 1)
     }
 
-    /// Every two different things whose boxes overlap, once, the smaller number first, as far as `keep` says; in no order.
-    pub(crate) fn pairs_within(&self, keep: impl Fn(u32, u32) -> bool + Sync) -> Vec<[u32; 2]> {
+    /// Every two different things whose boxes overlap, once, the smaller number first, as far as `keep` says; in no order. `None`
+    /// where there are more than `most`.
+    pub(crate) fn pairs_within(
+        &self,
+        most: usize,
+        keep: impl Fn(u32, u32) -> bool + Sync,
+    ) -> Option<Vec<[u32; 2]>> {
         let meet = |a: usize, b: usize, next: &mut Vec<(usize, usize)>, found: &mut Vec<[u32; 2]>| {
             if !(self.lively[a] || self.lively[b]) || !self.nodes[a].meets(&self.nodes[b]) {
                 return;
@@ -169,12 +176,17 @@ impl Tree {
                 }
             }
         };
-        traverse(self.order.is_empty(), meet)
+        traverse(self.order.is_empty(), most, meet)
     }
 
     /// Every thing of this tree with every thing of another whose boxes overlap, as far as `keep` says; in no
-    /// order.
-    pub(crate) fn pairs_with(&self, other: &Self, keep: impl Fn(u32, u32) -> bool + Sync) -> Vec<[u32; 2]> {
+    /// order. `None` where there are more than `most`.
+    pub(crate) fn pairs_with(
+        &self,
+        other: &Self,
+        most: usize,
+        keep: impl Fn(u32, u32) -> bool + Sync,
+    ) -> Option<Vec<[u32; 2]>> {
         let meet = |a: usize, b: usize, next: &mut Vec<(usize, usize)>, found: &mut Vec<[u32; 2]>| {
             if !(self.lively[a] || other.lively[b]) || !self.nodes[a].meets(&other.nodes[b]) {
                 return;
@@ -203,17 +215,19 @@ impl Tree {
                 }
             }
         };
-        traverse(self.order.is_empty() || other.order.is_empty(), meet)
+        traverse(self.order.is_empty() || other.order.is_empty(), most, meet)
     }
 }
 
-/// Walks down both trees from their roots; `meet` handles two nodes, and adds further ones or what it found.
+/// Walks down both trees from their roots; `meet` handles two nodes, and adds further ones or what it found. `None` once more than
+/// `most` are found, whichever thread found them.
 fn traverse(
     is_empty: bool,
+    most: usize,
     meet: impl Fn(usize, usize, &mut Vec<(usize, usize)>, &mut Vec<[u32; 2]>) + Sync,
-) -> Vec<[u32; 2]> {
+) -> Option<Vec<[u32; 2]>> {
     if is_empty {
-        return Vec::new();
+        return Some(Vec::new());
     }
     // enough tasks to share, from the top
     let (mut tasks, mut found) = (vec![(0, 0)], Vec::new());
@@ -222,18 +236,29 @@ fn traverse(
         tasks.iter().for_each(|&(a, b)| meet(a, b, &mut next, &mut found));
         tasks = next;
     }
+    let total = AtomicUsize::new(found.len());
     let parts: Vec<Vec<[u32; 2]>> = tasks
         .into_par_iter()
         .map(|task| {
-            let (mut open, mut found) = (vec![task], Vec::new());
+            let (mut open, mut found, mut told) = (vec![task], Vec::new(), 0);
             while let Some((a, b)) = open.pop() {
                 meet(a, b, &mut open, &mut found);
+                if found.len() > told {
+                    total.fetch_add(found.len() - told, Ordering::Relaxed);
+                    told = found.len();
+                    if total.load(Ordering::Relaxed) > most {
+                        break;
+                    }
+                }
             }
             found
         })
         .collect();
+    if total.into_inner() > most {
+        return None;
+    }
     parts.iter().for_each(|part| found.extend_from_slice(part));
-    found
+    Some(found)
 }
 
 /// Sorts things into leaves: halves along the longest side of their centres, again and again. `starts` tells where each
@@ -323,8 +348,10 @@ mod tests {
                     pairs.sort_unstable();
                     pairs
                 };
-                assert_eq!(sorted(tree.pairs_within(keep)), within, "{count} {round}");
-                let found = tree.pairs_with(&other, |s, _| s % 3 == 0);
+                let most = within.len();
+                assert_eq!(sorted(tree.pairs_within(most, keep).unwrap()), within, "{count} {round}");
+                assert!(most == 0 || tree.pairs_within(most - 1, keep).is_none(), "one too many");
+                let found = tree.pairs_with(&other, between.len(), |s, _| s % 3 == 0).unwrap();
                 assert_eq!(sorted(found), between, "{count} {round}");
             }
         }

@@ -51,7 +51,7 @@ impl StepLimiter<'_> {
     /// Displacements, not much else than the wanted ones, on which no pair of the list comes nearer than it may. Only shorter ones if
     /// `only_shorter`, so that a list that was right for the wanted ones still is.
     pub(crate) fn limited(mut self, list: &[Candidate], only_shorter: bool) -> Vec<Vec3> {
-        let mut ends: Vec<Vec3> = (0..self.start.len()).map(|i| self.end(i)).collect();
+        let mut ends = self.ends();
         let mut lengths: Vec<f64> = self.start.iter().zip(&ends).map(|(s, e)| s.distance(*e)).collect();
         let mut open = self.open(list, &lengths);
         let mut changed: Vec<bool> = Vec::new();
@@ -118,6 +118,21 @@ impl StepLimiter<'_> {
         vec![Vec3::ZERO; self.displacements.len()]
     }
 
+    /// Displacements that are the same fraction of the wanted ones for all: where pairs are too many to tell points apart.
+    pub(crate) fn limited_together(mut self, list: &[Candidate]) -> Vec<Vec3> {
+        let ends = self.ends();
+        let lengths: Vec<f64> = self.start.iter().zip(&ends).map(|(s, e)| s.distance(*e)).collect();
+        let time = |(pair, margin, keep): &(Pair, f64, f64)| {
+            let (start, end) = (pair.gather(self.start), pair.gather(&ends));
+            time_of_impact_keeping(pair.kind, &start, &end, *margin, *keep).time
+        };
+        let time = self.open(list, &lengths).par_iter().map(time).reduce(|| 1.0, f64::min);
+        if time < 1.0 {
+            self.displacements.iter_mut().for_each(|d| *d *= TOI_SAFETY * time);
+        }
+        self.displacements
+    }
+
     /// Pairs that may matter, with the distance to keep: all others are too far away for their points' displacements.
     fn open(&self, list: &[Candidate], lengths: &[f64]) -> Vec<(Pair, f64, f64)> {
         let near = |candidate: &Candidate| {
@@ -159,6 +174,11 @@ impl StepLimiter<'_> {
         let parts = if carried { self.attachment.parts(point) } else { &[] };
         let own = (!carried).then(|| self.body_points + point - self.attachment.len());
         parts.iter().map(|part| part.0 as usize).chain(own)
+    }
+
+    /// Where contact points end.
+    pub(crate) fn ends(&self) -> Vec<Vec3> {
+        (0..self.start.len()).map(|i| self.end(i)).collect()
     }
 
     /// Where a contact point ends.

@@ -3,9 +3,6 @@
 use geometry::Vec3;
 
 use super::BarrierContact;
-use super::step::rounding_floor;
-use crate::broad_phase::StepScale;
-use crate::ccd::StepLimiter;
 use crate::{Attachment, Error};
 
 impl BarrierContact {
@@ -33,27 +30,7 @@ impl BarrierContact {
         let obstacles = vec![Vec3::ZERO; here.len() - count];
         let asked: Vec<Vec3> =
             wanted.iter().zip(&here).map(|(to, from)| *to - *from).chain(obstacles).collect();
-        let mut displacements = asked.clone();
-        // as for a step of the body: once along the common way, once more where points were held back from it
-        for scale in [StepScale::Uniform, StepScale::PerPoint] {
-            let there: Vec<Vec3> = here.iter().zip(&displacements).map(|(x, d)| *x + *d).collect();
-            match scale {
-                StepScale::Uniform => self.ensure_candidates(&here, &there)?,
-                StepScale::PerPoint if self.candidates.is_valid_at(&there) => break,
-                StepScale::PerPoint => {
-                    self.rebuild_candidates(&here, &there, scale, self.candidate_slack(&here, &there))?;
-                }
-            }
-            let step = StepLimiter {
-                start: &here,
-                attachment: &attachment,
-                displacements,
-                known: exact,
-                body_points: count,
-                floor: rounding_floor(&here),
-            };
-            displacements = step.limited(&self.candidates.list, scale == StepScale::PerPoint);
-        }
+        let displacements = self.shortened(&here, asked.clone(), &attachment, exact, count)?.displacements;
         let mut held = 0;
         for point in (0..count).filter(|&p| !exact[p] && displacements[p] != asked[p]) {
             wanted[point] = here[point] + displacements[point];

@@ -13,6 +13,14 @@ use crate::{Contact, Friction, Pair};
 /// How fast crossed surfaces are drawn apart, in m/s.
 const UNTANGLING_SPEED: f64 = 0.5;
 
+/// How a pair follows the body's points.
+struct Lever {
+    /// Velocity against each other for an impulse, in 1/kg.
+    mobility: f64,
+    /// That velocity over twice the fastest of the body's points, at most 1.
+    reach: f64,
+}
+
 impl BarrierContact {
     /// Lagged friction: pairs that are pressed together at the end of a stage have friction in the next one, with the normal force of
     /// now. One
@@ -94,6 +102,10 @@ impl BarrierContact {
             let mobility: f64 = points.iter().zip(contour_force.weights).map(|(&p, w)| w * w / mass(p)).sum();
             contour_force.strength =
                 if mobility > 0.0 { 20.0 * UNTANGLING_SPEED / (mobility * stage.seconds) } else { 0.0 };
+            if let Some(Lever { mobility, reach }) = self.lever(&points, &contour_force.weights, stage) {
+                contour_force.speed = reach * UNTANGLING_SPEED;
+                contour_force.strength = 20.0 * contour_force.speed / (mobility * stage.seconds);
+            }
             let v = points.map(velocity);
             let pull = contour_force.force(0.0, &x.first_chunk().copied().unwrap_or([Vec3::ZERO; 5]), &v);
             let drag = contour_force.damping(0.0, &[Vec3::ZERO; 5], &v) * stage.seconds.recip();
@@ -109,6 +121,37 @@ impl BarrierContact {
             let block = dynamics::Block([[Mat3::IDENTITY * stiffness]]);
             assembly.scatter(&[point], &[pull], &block, force, matrix);
         }
+    }
+
+    /// How two crossing things that hang on the same points of the body move against each other; none where they hang on different ones.
+    ///
+    /// With J the weights by which their distance follows the body's points: an impulse p on the pair gives them the velocities J p/m, and the
+    /// pair Σ J²/m p. Where a coarse tet carries both, J nearly vanishes, and to part them at some speed its points would have to be
+    /// thrown about many times as fast. So they are parted no faster than their points may move.
+    fn lever(&self, points: &[u32; 5], weights: &[f64; 5], stage: &StageCache) -> Option<Lever> {
+        let carried = points.iter().zip(weights).filter(|(p, _)| (**p as usize) < self.attachment.len());
+        let mut parts: Vec<(u32, f64)> = carried
+            .flat_map(|(&p, w)| {
+                self.attachment.parts(p as usize).iter().map(move |&(dof, part)| (dof, w * part))
+            })
+            .collect();
+        parts.sort_by_key(|part| part.0);
+        let count = parts.len();
+        parts.dedup_by(|next, first| {
+            let is_same = next.0 == first.0;
+            first.1 += if is_same { next.1 } else { 0.0 };
+            is_same
+        });
+        if parts.len() == count {
+            return None;
+        }
+        let free = parts.iter().filter(|(dof, _)| !stage.known[*dof as usize]);
+        let (mobility, fastest) = free.fold((0.0, 0.0_f64), |(mobility, fastest), &(dof, j)| {
+            let m = stage.masses[dof as usize];
+            (mobility + j * j / m, fastest.max(j.abs() / m))
+        });
+        let is_movable = mobility > 0.0 && fastest > 0.0;
+        is_movable.then(|| Lever { mobility, reach: (2.0 * mobility / fastest).min(1.0) })
     }
 
     fn contact_mass(&self, point: usize, stage: &StageCache) -> f64 {

@@ -6,10 +6,10 @@ use dynamics::{ContactModel, StageConstraint, StageStart, StepBound};
 use geometry::{Bounds, Vec3};
 use linear::Matrix;
 
+use super::candidates::Shortened;
 use super::{BarrierContact, StageCache};
 use crate::barrier::active_contacts;
 use crate::broad_phase::StepScale;
-use crate::ccd::StepLimiter;
 use crate::{Error, Pair, closest, collision_free_fraction};
 
 /// Gaps below this share of the largest coordinate can be lost when frames are stored in single precision.
@@ -32,7 +32,8 @@ impl ContactModel for BarrierContact {
         let there = self.contact_points(end, &self.targets);
         if !self.has_candidates(&here, &there) {
             // where the way is clear, no other is asked for that begins here
-            self.rebuild_candidates(&here, &there, StepScale::Uniform, 0.5 * self.dhat).map_err(boxed)?;
+            let slack = 0.5 * self.dhat;
+            self.rebuild_candidates(&here, &there, StepScale::Uniform, slack, usize::MAX).map_err(boxed)?;
         }
         let pairs: Vec<Pair> = self.candidates.list.iter().map(|candidate| candidate.pair).collect();
         if !active_contacts(&self.mesh, &self.candidates.list, &here).is_empty() {
@@ -185,37 +186,15 @@ impl StageConstraint for BarrierContact {
     fn limit_step(&mut self, x: &[Vec3], delta: &mut [Vec3]) -> Result<StepBound, dynamics::Error> {
         let here = self.contact_points(x, &self.state.obstacle_positions);
         let wanted: Vec<Vec3> = delta.iter().copied().chain(self.obstacle_displacements()).collect();
-        let mut displacements = wanted.clone();
-        // The list is right for points that go the same fraction of their displacement, give or take some slack. Where some are held back by
-        // more, others may meet them that would have moved along: these are looked for on the displacements that are left, each point with a
-        // fraction of its own.
-        for scale in [StepScale::Uniform, StepScale::PerPoint] {
-            let there = self.contact_points_after(
-                &here,
-                &displacements[..delta.len()],
-                &displacements[delta.len()..],
-            );
-            match scale {
-                StepScale::Uniform => self.ensure_candidates(&here, &there),
-                StepScale::PerPoint if self.candidates.is_valid_at(&there) => break,
-                StepScale::PerPoint => {
-                    self.rebuild_candidates(&here, &there, scale, self.candidate_slack(&here, &there))
-                }
-            }
-            .map_err(boxed)?;
-            let step = StepLimiter {
-                start: &here,
-                attachment: &self.attachment,
-                displacements,
-                known: self.stage.as_ref().map_or(&[], |stage| &stage.known),
-                body_points: delta.len(),
-                floor: rounding_floor(&here),
-            };
-            displacements = step.limited(&self.candidates.list, scale == StepScale::PerPoint);
-        }
+        let attachment = std::mem::take(&mut self.attachment);
+        let stage = self.stage.take();
+        let known = stage.as_ref().map_or(&[][..], |stage| &stage.known);
+        let displacements = self.shortened(&here, wanted.clone(), &attachment, known, delta.len());
+        (self.attachment, self.stage) = (attachment, stage);
+        let Shortened { displacements, is_thrown } = displacements.map_err(boxed)?;
         let is_changed = |(i, d): &(usize, &Vec3)| displacements[*i] != **d;
         let shortened = delta.iter().enumerate().filter(is_changed).count();
-        let mut bound = StepBound { shortened, ..StepBound::default() };
+        let mut bound = StepBound { shortened, is_thrown, ..StepBound::default() };
         let of_obstacles = delta.len()..;
         for (i, (taken, wanted)) in
             displacements[of_obstacles.clone()].iter().zip(&wanted[of_obstacles]).enumerate()

@@ -14,6 +14,8 @@ const CORRECTION_SHRINKS: f64 = 0.3;
 /// Share of Newton's tolerance that corrections may leave. They converge linearly, so that, unlike after a Newton step, the
 /// estimate of what is missing is what is missing, and the next step would start with it.
 const CORRECTED_SHARE: f64 = 0.2;
+/// Newton steps of a stage that may lead through the whole scene.
+const MAX_THROWN: usize = 2;
 /// Iterations from which it is asked whether steps contract.
 const CONTRACTS_FROM: usize = 4;
 
@@ -115,6 +117,10 @@ impl Newton<'_, '_> {
             self.take_step()?;
             if self.is_converged()? && self.are_constraints_satisfied()? {
                 self.progress.report.converged = true;
+                break;
+            }
+            // further iterations would cost as much and lead as far astray; a shorter time step may help
+            if self.progress.bound.is_thrown && self.progress.report.iterations > MAX_THROWN {
                 break;
             }
             if !self.globalize() {
