@@ -2,6 +2,9 @@
 
 use crate::{Error, Field};
 
+/// More are refused: with all that is kept of them, some 120 bytes each, they would take more than 2 GB.
+const MOST_POINTS: usize = 1 << 24;
+
 /// What happens at the two ends of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
@@ -83,6 +86,11 @@ impl Domain {
             if !(axis.length > 0.0 && axis.length.is_finite()) {
                 return Err(Error::Dial { dial: "size", value: axis.length, allowed: "more than 0 m" });
             }
+        }
+        let count = self.axes.iter().map(|axis| axis.points).fold(1_usize, usize::saturating_mul);
+        if count > MOST_POINTS {
+            let allowed = "at most 16,777,216 in all: more would not fit into 2 GB";
+            return Err(Error::Dial { dial: "points", value: count as f64, allowed });
         }
         Ok(self)
     }

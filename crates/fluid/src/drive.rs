@@ -97,6 +97,17 @@ impl Drive {
         speed
     }
 
+    /// The speed that this may bring a fluid at rest to within `seconds`, m/s: [`Drive::speed`], or what pushing and heating without an end
+    /// add up to.
+    pub(crate) fn speed_within(&self, fluid: &Fluid, seconds: f64) -> f64 {
+        let of = |source: &Source| match (source.quantity, &source.toward) {
+            (Quantity::Velocity(_), None) => f64::from(source.rate.peak()) * seconds,
+            (Quantity::Temperature, None) => fluid.free_fall(f64::from(source.rate.peak()) * seconds),
+            _ => 0.0,
+        };
+        self.sources.iter().map(of).fold(self.speed(fluid), f64::max)
+    }
+
     /// The fastest rate at which a quantity is drawn, 1/s.
     pub(crate) fn stiffness(&self) -> f64 {
         let drawn = self.sources.iter().filter(|s| s.toward.is_some());

@@ -78,8 +78,9 @@ pub enum Error {
     },
     /// The stable time step is so small that the asked time would take longer than allowed.
     #[error(
-        "at {time:.4} s the next {seconds:.4} s need {needed:.3e} steps, more than `max_steps` ({max_steps}); the flow moves at \
-         {speed:.3} m/s: lower the temperature differences, forces or `gravity`, or coarsen the grid"
+        "at {time:.4} s the next {seconds:.4} s need {} steps, more than `max_steps` ({max_steps}); the flow moves at \
+         {} m/s: lower the temperature differences, forces or `gravity`, or coarsen the grid",
+        counted(*needed), counted(*speed)
     )]
     TooManySteps {
         /// When, in seconds.
@@ -93,7 +94,49 @@ pub enum Error {
         /// The fastest flow, in m/s.
         speed: f64,
     },
+    /// The flow became much faster than anything that drives it.
+    #[error(
+        "at {time:.4} s the flow has come apart: at point {place:?} it moves at {speed:.3e} m/s, but nothing that drives it makes it \
+         faster than {driven:.3e} m/s"
+    )]
+    Runaway {
+        /// When, in seconds.
+        time: f64,
+        /// The grid point.
+        place: [usize; 3],
+        /// The speed there, in m/s.
+        speed: f64,
+        /// The speed to be expected, in m/s.
+        driven: f64,
+    },
     /// A checkpoint that is not one, or not of this fluid.
     #[error("checkpoint: {0}")]
     Checkpoint(&'static str),
+}
+
+/// A number for a sentence, also where it has grown out of all bounds.
+fn counted(number: f64) -> String {
+    match number {
+        n if n.is_nan() => "unknown".into(),
+        n if n.is_infinite() => "endlessly many".into(),
+        n if (1e-3..1e4).contains(&n) || n == 0.0 => format!("{n:.3}"),
+        n => format!("{n:.3e}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_without_bounds_are_told_in_words() {
+        let said = |needed, speed| {
+            let error = Error::TooManySteps { time: 0.0, seconds: 1.0, needed, max_steps: 9, speed };
+            error.to_string()
+        };
+        let sentence = said(f64::INFINITY, f64::NAN);
+        assert!(sentence.contains("endlessly many steps") && sentence.contains("unknown m/s"), "{sentence}");
+        let sentence = said(4e7, 12.5);
+        assert!(sentence.contains("4.000e7 steps") && sentence.contains("12.500 m/s"), "{sentence}");
+    }
 }

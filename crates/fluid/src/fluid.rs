@@ -257,14 +257,17 @@ impl Fluid {
         match self.settings.sound_speed {
             SoundSpeed::Fixed(speed) => speed,
             SoundSpeed::Air => self.base.air_speed(),
-            SoundSpeed::Automatic => {
-                let field = state.temperature(self);
-                let (low, high) = field.range();
-                let range = f64::from(high) - f64::from(low);
-                self.sound_speed_for(self.free_fall(range).max(state.peak_speed()))
-                    .max(self.least_sound_speed())
-            }
+            SoundSpeed::Automatic => self.sound_speed_for(self.expected_speed(state)),
         }
+    }
+
+    /// The speed that a state may come to by itself, in m/s: that of the flow as it is, or of a parcel that falls freely with the greatest
+    /// difference of temperature.
+    pub(crate) fn expected_speed(&self, state: &State) -> f64 {
+        let (low, high) = state.temperature(self).range();
+        self.free_fall(f64::from(high) - f64::from(low))
+            .max(state.peak_speed())
+            .max(self.least_sound_speed() / 3.0)
     }
 
     /// The speed of a parcel after falling through the domain with a difference of temperature.

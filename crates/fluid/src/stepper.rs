@@ -25,6 +25,9 @@ pub struct Report {
     pub texture_restarts: usize,
 }
 
+/// A flow that gets so many times as fast in one call as what it had, and what drives it, can make it has come apart.
+const RUNAWAY: f64 = 3.0;
+
 /// Scratch for stepping states of one fluid; may be dropped at any moment.
 #[derive(Debug)]
 pub struct Stepper {
@@ -103,6 +106,7 @@ impl Stepper {
         }
         drive.check(fluid)?;
         let end = state.time + seconds;
+        let driven = fluid.expected_speed(state).max(drive.speed_within(fluid, seconds));
         let speed = fluid.sound_speed_for(drive.speed(fluid));
         raise_sound_speed(fluid, state, speed);
         let mut report = Report { shortest_step: f64::INFINITY, ..Report::default() };
@@ -124,6 +128,10 @@ impl Stepper {
         }
         state.time = end;
         report.peak_speed = state.peak_speed();
+        if report.peak_speed > RUNAWAY * driven {
+            let (speed, place) = fastest(fluid, &state.values);
+            return Err(Error::Runaway { time: state.time, place, speed, driven });
+        }
         Ok(report)
     }
 
@@ -333,24 +341,36 @@ impl pulp::WithSimd for Row<'_> {
     }
 }
 
+/// The fastest flow, in m/s, and where; the first that is no number if there is one.
+fn fastest(fluid: &Fluid, values: &[f32]) -> (f64, [usize; 3]) {
+    let layout = &fluid.layout;
+    let [nx, ny, nz] = layout.points;
+    let mut fastest = (0.0_f64, [0; 3]);
+    for (z, y) in (0..nz).flat_map(|z| (0..ny).map(move |y| (z, y))) {
+        let line = |variable: usize| layout.inner(values, layout.row(y, z), variable);
+        for x in 0..nx {
+            let square: f64 = (0..fluid.variables.dimensions).map(|d| f64::from(line(d)[x]).powi(2)).sum();
+            if !(square.sqrt() <= fastest.0) && !fastest.0.is_nan() {
+                fastest = (square.sqrt(), [x, y, z]);
+            }
+        }
+    }
+    fastest
+}
+
 /// The error that a broken state stands for: where and what.
 fn diagnose(fluid: &Fluid, values: &[f32], state: &State, dt: f64) -> Error {
     let layout = &fluid.layout;
     let [nx, ny, nz] = layout.points;
     let time = state.time + dt;
-    let (mut fastest, mut coldest) = ((0.0_f64, [0; 3]), (f64::INFINITY, [0; 3]));
+    let fastest = fastest(fluid, values);
+    let mut coldest = (f64::INFINITY, [0; 3]);
     for z in 0..nz {
         for y in 0..ny {
             let line = |variable: usize| layout.inner(values, layout.row(y, z), variable);
             for x in 0..nx {
                 let place = [x, y, z];
-                let square: f64 =
-                    (0..fluid.variables.dimensions).map(|d| f64::from(line(d)[x]).powi(2)).sum();
                 let kelvin = fluid.base.theta[y] + f64::from(line(fluid.variables.temperature)[x]);
-                // the first NaN stays the worst
-                if !(square.sqrt() <= fastest.0) && !fastest.0.is_nan() {
-                    fastest = (square.sqrt(), place);
-                }
                 if kelvin < coldest.0 {
                     coldest = (kelvin, place);
                 }
