@@ -135,6 +135,11 @@ impl Body {
         &self.pattern
     }
 
+    /// The strongest pull of gravity on any point, in m/s².
+    pub fn strongest_gravity(&self) -> f64 {
+        self.gravity.iter().map(|g| g.length()).fold(0.0, f64::max)
+    }
+
     /// Elastic energy plus potential in the field of gravity, in joules.
     pub fn potential_energy(&self, sample: &GuideSample, x: &[Vec3]) -> f64 {
         self.elastic_energy(sample, x) + self.weight_energy(x)

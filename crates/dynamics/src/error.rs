@@ -51,6 +51,21 @@ pub enum Error {
         /// The step tried last.
         step: f64,
     },
+    /// More than a tenth of a frame went by in the shortest steps there are.
+    #[error(
+        "at {time:.4} s time passes only in steps of {step:.1e} s because of point {point} near ({:.3}, {:.3}, {:.3})",
+        place[0], place[1], place[2]
+    )]
+    Stuck {
+        /// Simulated seconds.
+        time: f64,
+        /// The step taken last.
+        step: f64,
+        /// The point whose velocity changes most, from zero.
+        point: usize,
+        /// Where it is, in metres.
+        place: [f64; 3],
+    },
     /// A coordinate became NaN or infinite.
     #[error("at {time:.4} s point {point} is no longer at a finite place")]
     NotFinite {

@@ -108,6 +108,10 @@ pub struct Stepper {
 
 /// A frame cut in more pieces than this is lost.
 const SMALLEST_FRACTION: f64 = 1.0 / 4096.0;
+/// A frame that spends more than this share of itself in steps as short as contact asks for at all is stuck: it would take a
+/// thousand times as long as others, and the next one too.
+const STUCK_SHARE: f64 = 0.1;
+const STUCK_STEP: f64 = 1.5 * MIN_CONTACT_STEP;
 /// How much shorter a step is tried again when nothing says how much.
 const REFUSED_SHRINK: f64 = 0.35;
 
@@ -172,6 +176,7 @@ impl Stepper {
         let start = state.time;
         let mut done = 0.0; // fraction of the frame
         let mut fraction = self.first_fraction(state, seconds);
+        let mut crawled = 0.0; // fraction of the frame in the shortest steps
         while done < 1.0 {
             // equal pieces of what is left, so that no sliver remains at the end
             let pieces = ((1.0 - done) / fraction - 1e-6).ceil().max(1.0);
@@ -209,6 +214,14 @@ impl Stepper {
             }
             self.effort.steps += 1;
             done = end;
+            if piece < STUCK_STEP && self.settings.substeps == Substeps::Automatic {
+                crawled += piece;
+            }
+            if crawled > STUCK_SHARE {
+                let point = fastest(&before, state);
+                let place = state.positions[point].to_array();
+                return Err(Error::Stuck { time: state.time, step: piece * seconds, point, place });
+            }
             if self.settings.substeps == Substeps::Automatic {
                 fraction = attempt.next_fraction(worst, piece, fraction);
                 state.step = fraction * seconds;
@@ -371,6 +384,12 @@ impl Attempt {
         let basis = if self.error > 0.0 { piece } else { piece.max(fraction) };
         (basis * grow).min(1.0)
     }
+}
+
+/// The point whose velocity has changed most: where steps have to be short.
+fn fastest(before: &State, after: &State) -> usize {
+    let changes = before.velocities.iter().zip(&after.velocities).map(|(v, w)| v.distance_squared(*w));
+    changes.enumerate().fold((0, 0.0), |most, (i, change)| if change > most.1 { (i, change) } else { most }).0
 }
 
 fn root_mean_square(vectors: impl ExactSizeIterator<Item = Vec3>) -> f64 {
