@@ -12,6 +12,7 @@ use serde_json::Value;
 use shot::{Event, Progress};
 
 use crate::error::CliError;
+use crate::interrupt;
 
 /// How a run speaks.
 #[derive(Clone, Copy)]
@@ -287,6 +288,8 @@ impl Listener {
 impl Progress for Listener {
     fn event(&self, event: Event<'_>) {
         let mut slot = self.slot();
+        let is_preparing = matches!(event, Event::NoLocks { .. } | Event::Layer { .. } | Event::Preparing { .. });
+        interrupt::at_once(is_preparing);
         match event {
             Event::Layer { layer, index, of, reused, frames } => {
                 let (name, done) = (layer.to_owned(), reused.min(frames));

@@ -1,11 +1,16 @@
-//! Ctrl-C: the first ends the work after the frame at hand, the second at once.
+//! Ctrl-C: the first ends the work as soon as what is being written is whole, the second at once.
 
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::error;
+use crate::console::Console;
+use crate::error::{self, CliError};
 
 static STOP: AtomicBool = AtomicBool::new(false);
+/// While nothing is being written that could be left half done: then nobody has to wait.
+static IDLE: AtomicBool = AtomicBool::new(false);
+/// Whether the answer is one JSON object.
+static JSON: AtomicBool = AtomicBool::new(false);
 
 /// From now on Ctrl-C only sets the flag that this returns.
 pub(crate) fn flag() -> &'static AtomicBool {
@@ -15,12 +20,28 @@ pub(crate) fn flag() -> &'static AtomicBool {
             // frames are stored whole or not at all: even this loses nothing
             std::process::exit(error::STOPPED.into());
         }
+        if IDLE.load(Ordering::Relaxed) {
+            let help = format!("nothing is lost; go on from here with\n{}", same_command());
+            let error = CliError::stopped("stopped while everything was being prepared").with_help(help);
+            Console::new(false).error(error, JSON.load(Ordering::Relaxed));
+            std::process::exit(error::STOPPED.into());
+        }
         let _ = writeln!(
             std::io::stderr().lock(),
             "\nstopping; once more to stop at once (nothing baked is lost)"
         );
     });
     &STOP
+}
+
+/// Ctrl-C ends the process at once from here on, or no longer. Preparing may take a while, and writes nothing.
+pub(crate) fn at_once(allowed: bool) {
+    IDLE.store(allowed, Ordering::Relaxed);
+}
+
+/// How an error is told if Ctrl-C ends the process at once.
+pub(crate) fn answers_json(json: bool) {
+    JSON.store(json, Ordering::Relaxed);
 }
 
 /// Whether it was pressed.

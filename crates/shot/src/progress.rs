@@ -25,6 +25,12 @@ pub enum Event<'a> {
         /// Frames that it needs in all.
         frames: usize,
     },
+    /// A layer begins to prepare. From here to [`Event::Prepared`] nothing is written, and `cancel` is not looked at: who is in a hurry may
+    /// end the process.
+    Preparing {
+        /// Its name.
+        layer: &'a str,
+    },
     /// A layer is ready to make frames.
     Prepared {
         /// Its name.

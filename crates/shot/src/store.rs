@@ -92,19 +92,35 @@ impl Store {
         Ok(())
     }
 
+    /// Drops checkpoints that bakes left which were killed before they could: all but the latest whole one and those to keep. Only for who
+    /// has the folder to himself.
+    pub(crate) fn sweep_checkpoints(&self) {
+        let latest = self.checkpoint_in(0, usize::MAX).map(|(index, _)| index);
+        let is_stray =
+            |index: &usize| Some(*index) != latest && !(index + 1).is_multiple_of(KEPT_CHECKPOINTS);
+        for index in self.checkpoints().into_iter().filter(is_stray) {
+            let _ = fs::remove_file(self.checkpoint_path(index));
+        }
+    }
+
+    /// The frames after which there are checkpoints, whole or not, ascending.
+    fn checkpoints(&self) -> Vec<usize> {
+        let name = |entry: fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
+        let number =
+            |name: String| name.strip_prefix("checkpoint-")?.strip_suffix(".bin")?.parse::<usize>().ok();
+        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let mut indices: Vec<usize> = entries.map(name).filter_map(number).collect();
+        indices.sort_unstable();
+        indices
+    }
+
     /// The latest whole checkpoint after one of the frames `from..to`.
     pub(crate) fn checkpoint_in(&self, from: usize, to: usize) -> Option<(usize, Vec<u8>)> {
         if from >= to {
             return None;
         }
-        let name = |entry: fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
-        let number =
-            |name: String| name.strip_prefix("checkpoint-")?.strip_suffix(".bin")?.parse::<usize>().ok();
-        let mut indices: Vec<usize> =
-            fs::read_dir(&self.folder).ok()?.flatten().map(name).filter_map(number).collect();
-        indices.retain(|index| (from..to).contains(index));
-        indices.sort_unstable();
-        indices.into_iter().rev().find_map(|index| {
+        let indices = self.checkpoints().into_iter().filter(|index| (from..to).contains(index));
+        indices.rev().find_map(|index| {
             let bytes = fs::read(self.checkpoint_path(index)).ok()?;
             Some((index, codec::open_checkpoint(&bytes, &self.key, index)?))
         })
@@ -244,5 +260,28 @@ pub(crate) fn blend(a: &Frame, b: &Frame, strength: f64) -> Frame {
     Frame {
         points: a.points.iter().zip(&b.points).map(mix_points).collect(),
         pose: a.pose.iter().zip(&b.pose).map(mix_joints).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A bake that is killed between writing a checkpoint and dropping the one before leaves both.
+    #[test]
+    fn stray_checkpoints_are_swept_and_the_latest_whole_one_stays() {
+        let folder = std::env::temp_dir().join(format!("followthrough-store-{}", std::process::id()));
+        let key = BakeKey::of(&[b"test"]);
+        let store = Store::open(folder.clone(), key).unwrap();
+        for index in [3, 7, 23, 30, 31] {
+            let sealed = codec::seal_checkpoint(&key, index, &[index as u8]);
+            fs::write(store.checkpoint_path(index), sealed).unwrap();
+        }
+        fs::write(store.checkpoint_path(31), b"half").unwrap();
+        store.sweep_checkpoints();
+        // every 24th is kept; what is not whole is no checkpoint
+        assert_eq!(store.checkpoints(), [23, 30]);
+        assert_eq!(store.checkpoint_in(0, 99), Some((30, vec![30])));
+        fs::remove_dir_all(folder).unwrap();
     }
 }

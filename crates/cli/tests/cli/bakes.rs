@@ -179,3 +179,30 @@ fn what_was_baked_is_rendered_again_without_baking() {
     place.expect(2, &["render", "puff.toml", "one.png", "--frame", "9"]);
     place.expect(2, &["render", "puff.toml", "one.obj"]);
 }
+
+/// Half a million tets take a minute to make; nobody has to wait for them.
+#[cfg(unix)]
+#[test]
+fn ctrl_c_and_sigterm_end_a_preparation_within_a_second() {
+    for signal in ["-INT", "-TERM"] {
+        let place = Place::new();
+        let text = "[input]\nsample = \"quadruped\"\n[[layer]]\nkind = \"enrich\"\ntets = 500000\n";
+        place.write("shot.toml", text);
+        let child = place.spawn(&["bake", "shot.toml", "--out", "out"]);
+        let begun = std::time::Instant::now();
+        while !place.path("out/.bake").exists() && begun.elapsed().as_secs() < 60 {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        std::thread::sleep(std::time::Duration::from_millis(700));
+        let pressed = std::time::Instant::now();
+        let kill = std::process::Command::new("kill").args([signal, &child.id().to_string()]).status();
+        assert!(kill.expect("kill").success());
+        let output = child.wait_with_output().expect("ends");
+        let seconds = pressed.elapsed().as_secs_f64();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(130), "{said}");
+        assert!(said.contains("bake shot.toml --out out"), "{said}");
+        // a busy machine may be slow to end a process; it takes some milliseconds otherwise
+        assert!(seconds < 1.0 + 2.0, "{seconds} s");
+    }
+}

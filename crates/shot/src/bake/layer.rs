@@ -177,6 +177,8 @@ impl<'a> Job<'a> {
         if context.is_cancelled() {
             return Err(self.cancelled());
         }
+        self.store.sweep_checkpoints();
+        context.progress.event(Event::Preparing { layer: self.name() });
         let start = Instant::now();
         let clip = self.reads.watch(&self.order.clip);
         let target = |mesh| Target { clip: clip.clone(), mesh, files: self.order.files.clone() };
