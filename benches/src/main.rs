@@ -17,6 +17,7 @@ mod s2_solid;
 mod scratch;
 mod smoke;
 mod timing;
+mod torture;
 mod tracks;
 mod upsample;
 mod waves;
@@ -40,11 +41,12 @@ fn main() -> ExitCode {
         "s1-cloth" => s1_cloth::run(options),
         "s2-solid" => s2_solid::run(options),
         "smoke" => smoke::run(options),
+        "torture" => torture::run(options),
         "tracks" => tracks::run(options),
         "upsample" => upsample::run(options),
         _ => {
             eprintln!(
-                "usage: cargo run --release -p benches -- NAME [--peers], NAME one of: contact, enrich, formats, inextensible, linear, motion, pipeline, s1-cloth, s2-solid, smoke, tracks, upsample"
+                "usage: cargo run --release -p benches -- NAME [--peers], NAME one of: contact, enrich, formats, inextensible, linear, motion, pipeline, s1-cloth, s2-solid, smoke, torture, tracks, upsample"
             );
             ExitCode::from(2)
         }

@@ -1,0 +1,196 @@
+//! `torture`: random shots. None may panic, hang, or cost what nobody asked for.
+//!
+//! Each is a demo made small, with dials turned anywhere in their ranges ([`shots`]), baked for three frames ([`trial`]) in a process of its own. It
+//! may take at most fifty times as long as the untouched demo per unit of work, and 2 GB.
+
+mod shots;
+mod trial;
+
+use std::io::Read;
+use std::process::{Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value as Json, json};
+
+use crate::scratch::Scratch;
+use shots::{BASES, Base};
+use trial::{Outcome, Trial};
+
+/// How many times as long as its untouched shot, per unit of work, a shot may take.
+const RATIO: f64 = 50.0;
+/// What preparing takes in any case, as a share of the untouched shot's time.
+const PREPARING: f64 = 0.3;
+/// The most memory, in MB.
+const MEGABYTES: f64 = 2048.0;
+/// Seconds after its limit until a process that does not listen is killed.
+const GRACE: f64 = 20.0;
+
+type Failure = Box<dyn std::error::Error>;
+
+/// Runs the benchmark.
+pub(crate) fn run(options: &[String]) -> ExitCode {
+    let result = match options {
+        [flag, name, seed, limit] if flag == "--one" => one(name, seed, limit),
+        [flag, count] if flag == "--shots" => count.parse().map_err(Failure::from).and_then(all),
+        [] => all(2000),
+        _ => {
+            eprintln!("unknown options; there is --shots N");
+            return ExitCode::from(2);
+        }
+    };
+    match result {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The time that a shot of some work may be expected to take, in seconds, by its untouched one.
+fn expected(untouched: &Trial, work: f64) -> f64 {
+    untouched.seconds * (work / untouched.work).max(PREPARING)
+}
+
+/// One shot, in this process; answers with a line of JSON.
+fn one(name: &str, seed: &str, limit: &str) -> Result<bool, Failure> {
+    let base = BASES.iter().find(|base| base.name == name).ok_or("there is no such demo")?;
+    let folder = Scratch::new()?;
+    let settings = match seed {
+        "untouched" => Vec::new(),
+        seed => base.settings(&followthrough::schema(), seed.parse()?)?,
+    };
+    let trial = match base.shot(&settings) {
+        Ok(shot) => trial::bake(&shot, folder.path(), limit.parse()?),
+        Err(error) => Trial { outcome: Outcome::Refused(error.to_string()), seconds: 0.0, work: 1.0 },
+    };
+    let (outcome, said) = match &trial.outcome {
+        Outcome::Baked => ("baked", String::new()),
+        Outcome::Refused(sentence) => ("refused", sentence.clone()),
+        Outcome::TimedOut => ("timeout", String::new()),
+        Outcome::Panicked(text) => ("panic", text.clone()),
+    };
+    let Trial { seconds, work, .. } = trial;
+    let megabytes = trial::peak_megabytes();
+    println!(
+        "{}",
+        json!({ "outcome": outcome, "said": said, "seconds": seconds, "work": work, "mb": megabytes })
+    );
+    Ok(true)
+}
+
+/// One shot, in a process of its own, which is killed if it does not end by itself.
+fn apart(base: &Base, seed: &str, limit: f64) -> Result<Json, Failure> {
+    let arguments = ["torture", "--one", base.name, seed, &limit.to_string()].map(str::to_owned);
+    let mut child = Command::new(std::env::current_exe()?)
+        .args(arguments)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()?;
+    let begun = Instant::now();
+    while child.try_wait()?.is_none() {
+        if begun.elapsed().as_secs_f64() > limit + GRACE {
+            child.kill()?;
+            child.wait()?;
+            return Ok(
+                json!({ "outcome": "timeout", "said": "killed", "seconds": begun.elapsed().as_secs_f64(), "work": 1.0 }),
+            );
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let mut text = String::new();
+    child.stdout.take().ok_or("no output")?.read_to_string(&mut text)?;
+    let last = text.lines().last().unwrap_or_default();
+    // a process that ended without a word was ended: by an abort or for its memory
+    Ok(serde_json::from_str(last)
+        .unwrap_or_else(|_| json!({ "outcome": "panic", "said": "aborted", "seconds": 0.0 })))
+}
+
+fn all(count: usize) -> Result<bool, Failure> {
+    let schema = followthrough::schema();
+    let mut untouched = Vec::new();
+    println!("{:<14} {:>9} {:>12}", "untouched", "seconds", "ns per unit");
+    for base in BASES {
+        let answer = apart(base, "untouched", 600.0)?;
+        let number = |key: &str| answer[key].as_f64().unwrap_or(f64::NAN);
+        let (seconds, work) = (number("seconds"), number("work"));
+        println!("{:<14} {seconds:>9.2} {:>12.0}", base.name, 1e9 * seconds / work);
+        untouched.push(Trial { outcome: Outcome::Baked, seconds, work });
+    }
+    let (mut panics, mut timeouts, mut refused, mut large) = (0, 0, 0, 0);
+    let (mut worst_ratio, mut worst_mb) = (0.0_f64, 0.0_f64);
+    for seed in 0..count {
+        let number = seed % BASES.len();
+        let (base, untouched) = (&BASES[number], &untouched[number]);
+        let settings = base.settings(&schema, seed as u64)?;
+        let asked = base.shot(&settings).map_or(untouched.work, |shot| trial::work(&shot, None));
+        let answer = apart(base, &seed.to_string(), RATIO * expected(untouched, asked))?;
+        let number = |key: &str| answer[key].as_f64();
+        let seconds = number("seconds").unwrap_or(0.0);
+        let ratio = seconds / expected(untouched, number("work").unwrap_or(untouched.work));
+        let mb = number("mb").unwrap_or(0.0);
+        (worst_ratio, worst_mb) = (worst_ratio.max(ratio), worst_mb.max(mb));
+        let outcome = answer["outcome"].as_str().unwrap_or_default();
+        refused += usize::from(outcome == "refused");
+        panics += usize::from(outcome == "panic");
+        timeouts += usize::from(outcome == "timeout" || ratio > RATIO);
+        large += usize::from(mb > MEGABYTES);
+        if !matches!(outcome, "baked" | "refused") || ratio > RATIO || mb > MEGABYTES {
+            let sets: Vec<String> = settings.iter().map(|set| format!("--set '{set}'")).collect();
+            println!(
+                "seed {seed}: {outcome} {} {seconds:.1} s, {ratio:.0}×, {mb:.0} MB: {} {}",
+                answer["said"],
+                base.name,
+                sets.join(" ")
+            );
+        }
+    }
+    println!("{count} shots, {refused} of them refused or stopped with a sentence");
+    println!(
+        "{}",
+        json!({ "bench": "torture", "shots": count, "panics": panics, "timeouts": timeouts,
+                "worst_ratio": worst_ratio, "worst_mb": worst_mb })
+    );
+    Ok(panics + timeouts + large == 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Shots in this process, as many as a test may take; the whole is `benches -- torture`.
+    #[test]
+    fn random_shots_neither_panic_nor_hang_nor_fill_the_memory() {
+        const SHOTS: u64 = 200;
+        let folder = Scratch::new().unwrap();
+        let schema = followthrough::schema();
+        let mut untouched: Vec<Option<Trial>> = BASES.iter().map(|_| None).collect();
+        let (mut baked, mut bad) = (0, Vec::new());
+        for seed in 0..SHOTS {
+            // neighbours are different demos
+            let number = seed as usize % BASES.len();
+            let base = &BASES[number];
+            let untouched = untouched[number].get_or_insert_with(|| {
+                let trial = trial::bake(&base.shot(&[]).unwrap(), folder.path(), 600.0);
+                assert_eq!(trial.outcome, Outcome::Baked, "{}", base.name);
+                trial
+            });
+            let settings = base.settings(&schema, seed).unwrap();
+            let Ok(shot) = base.shot(&settings) else { continue };
+            // on a busy machine times vary by several times
+            let limit = 2.0 + 2.0 * RATIO * expected(untouched, trial::work(&shot, None));
+            let trial = trial::bake(&shot, folder.path(), limit);
+            baked += u64::from(trial.outcome == Outcome::Baked);
+            if matches!(trial.outcome, Outcome::TimedOut | Outcome::Panicked(_)) {
+                bad.push(format!(
+                    "{seed}: {:?} after {:.1} s: {} {settings:?}",
+                    trial.outcome, trial.seconds, base.name
+                ));
+            }
+        }
+        assert!(bad.is_empty(), "{}", bad.join("\n"));
+        assert!(2 * baked > SHOTS, "{baked} baked: most random shots should be possible");
+        assert!(trial::peak_megabytes().is_none_or(|mb| mb < MEGABYTES));
+    }
+}

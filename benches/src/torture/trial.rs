@@ -1,0 +1,112 @@
+//! One random shot: baked for three frames, its time against the work that it asks for.
+
+use std::panic::AssertUnwindSafe;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::Value as Json;
+use shot::{Bake, BakeOptions, Context, Event, FrameRange, LayerEntry, Shot};
+
+/// Frames of every shot.
+pub(super) const FRAMES: usize = 3;
+
+/// How a shot went.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Outcome {
+    /// It was baked.
+    Baked,
+    /// It was refused, or stopped, with a sentence.
+    Refused(String),
+    /// It was not done in time.
+    TimedOut,
+    /// It panicked.
+    Panicked(String),
+}
+
+/// How a shot went, and what it took.
+pub(super) struct Trial {
+    pub(super) outcome: Outcome,
+    pub(super) seconds: f64,
+    /// Points × steps × frames.
+    pub(super) work: f64,
+}
+
+/// Bakes a shot in a folder, for `limit` seconds at most.
+pub(super) fn bake(shot: &Shot, folder: &Path, limit: f64) -> Trial {
+    let (cancel, done) = (AtomicBool::new(false), AtomicBool::new(false));
+    let begun = Instant::now();
+    let frames = Some(FrameRange { first: 0, last: FRAMES - 1 });
+    let options = BakeOptions { out: Some(folder.to_owned()), frames, fresh: true, threads: None };
+    let silent = |_: Event<'_>| {};
+    let context = Context { progress: &silent, cancel: &cancel };
+    let result = std::thread::scope(|scope| {
+        let watch = scope.spawn(|| {
+            while !done.load(Ordering::Acquire) {
+                if begun.elapsed().as_secs_f64() > limit {
+                    cancel.store(true, Ordering::Relaxed);
+                }
+                std::thread::park_timeout(Duration::from_millis(50));
+            }
+        });
+        let result = std::panic::catch_unwind(AssertUnwindSafe(|| shot.bake(&options, &context)));
+        done.store(true, Ordering::Release);
+        watch.thread().unpark();
+        result
+    });
+    let seconds = begun.elapsed().as_secs_f64();
+    let (outcome, bake) = match result {
+        Ok(Ok(bake)) => (Outcome::Baked, Some(bake)),
+        Ok(Err(shot::Error::Cancelled { .. })) => (Outcome::TimedOut, None),
+        Ok(Err(error)) => (Outcome::Refused(error.to_string()), None),
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().cloned();
+            let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+            (Outcome::Panicked(text.unwrap_or_default()), None)
+        }
+    };
+    // what ran past its limit without looking at the flag is late, too
+    let outcome =
+        if seconds > limit + 1.0 && outcome == Outcome::Baked { Outcome::TimedOut } else { outcome };
+    Trial { outcome, seconds, work: work(shot, bake.as_ref()) }
+}
+
+/// What a shot asks for: points × steps × frames, pre-roll included, summed over its layers.
+pub(super) fn work(shot: &Shot, bake: Option<&Bake>) -> f64 {
+    let points = shot.open_input().map_or(1000, |clip| clip.meshes.iter().map(clip::Mesh::point_count).sum());
+    let active = shot.layers.iter().filter(|layer| layer.is_active());
+    active.map(|layer| work_of(layer, points as f64, bake)).sum::<f64>().max(1.0)
+}
+
+fn work_of(layer: &LayerEntry, points: f64, bake: Option<&Bake>) -> f64 {
+    let settings = &layer.settings;
+    let dial = |key: &str| settings.get(key).and_then(Json::as_f64);
+    let frames = FRAMES as f64 + 24.0 * dial("pre_roll").unwrap_or(0.0);
+    // third order: an eighth of the permitted error takes twice the steps
+    let steps =
+        dial("substeps").unwrap_or_else(|| (1e-3 / dial("tolerance").unwrap_or(1e-3)).cbrt().max(1.0));
+    match layer.kind {
+        "smoke" => {
+            let grid = settings["grid"].as_array().into_iter().flatten().filter_map(Json::as_f64);
+            let taken = bake.and_then(|bake| bake.layers.iter().find(|own| own.name == layer.name));
+            let taken = taken.map_or(frames * dial("max_steps").unwrap_or(1.0), |own| {
+                own.figures.iter().filter_map(|figures| figures.get("steps")).sum()
+            });
+            grid.product::<f64>() * taken
+        }
+        "enrich" => (points + dial("tets").unwrap_or(0.0)) * steps * frames,
+        "tracks" => points * 4_f64.powf(dial("subdivide").unwrap_or(0.0)) * steps * frames,
+        "skeleton" => {
+            let steps = dial("steps_per_second").unwrap_or(24.0) / 24.0;
+            (points + 8.0 * dial("cells").unwrap_or(0.0)) * steps * frames
+        }
+        _ => (points + dial("tets").unwrap_or(0.0)) * steps * frames,
+    }
+}
+
+/// The most memory that this process has held, in MB; where the system tells.
+pub(super) fn peak_megabytes() -> Option<f64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+    line.split_whitespace().nth(1)?.parse::<f64>().ok().map(|kilobytes| kilobytes / 1024.0)
+}
