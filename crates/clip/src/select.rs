@@ -29,7 +29,9 @@ pub enum Selector {
     /// What lies above a height, softly.
     Height(HeightRegion),
     /// One connected piece of the mesh, counted from zero in the order of their first points.
-    Component(usize),
+    Component(
+        #[cfg_attr(feature = "schemars", schemars(extend("minimum" = 0, "maximum" = 1_000_000_000)))] usize,
+    ),
     /// A weight for each point from a file beside the shot: JSON or CSV.
     File(FilePath),
     /// What any of these choose: the largest weight.
@@ -44,11 +46,14 @@ pub enum Selector {
 #[serde(deny_unknown_fields)]
 pub struct BoxRegion {
     /// The corner with the smallest coordinates.
+    #[cfg_attr(feature = "schemars", schemars(extend("minimum" = -1e6, "maximum" = 1e6)))]
     pub min: [f64; 3],
     /// The corner with the largest coordinates.
+    #[cfg_attr(feature = "schemars", schemars(extend("minimum" = -1e6, "maximum" = 1e6)))]
     pub max: [f64; 3],
     /// How far outside weights fall to zero, in metres.
     #[serde(default)]
+    #[cfg_attr(feature = "schemars", schemars(extend("minimum" = 0.0, "maximum" = 1e6)))]
     pub falloff: f64,
 }
 
@@ -59,11 +64,14 @@ pub struct BoxRegion {
 pub struct SphereRegion {
     /// Its middle.
     #[serde(alias = "center")]
+    #[cfg_attr(feature = "schemars", schemars(extend("minimum" = -1e6, "maximum" = 1e6)))]
     pub centre: [f64; 3],
     /// How far it reaches.
+    #[cfg_attr(feature = "schemars", schemars(extend("minimum" = 0.0, "maximum" = 1e6)))]
     pub radius: f64,
     /// How far outside weights fall to zero, in metres.
     #[serde(default)]
+    #[cfg_attr(feature = "schemars", schemars(extend("minimum" = 0.0, "maximum" = 1e6)))]
     pub falloff: f64,
 }
 
@@ -73,8 +81,10 @@ pub struct SphereRegion {
 #[serde(deny_unknown_fields)]
 pub struct HeightRegion {
     /// Where weights begin to rise.
+    #[cfg_attr(feature = "schemars", schemars(extend("minimum" = -1e6, "maximum" = 1e6)))]
     pub from: f64,
     /// Where they reach one.
+    #[cfg_attr(feature = "schemars", schemars(extend("minimum" = -1e6, "maximum" = 1e6)))]
     pub to: f64,
 }
 

@@ -25,14 +25,17 @@ pub struct Pass {
     /// Whether the scene's meshes are shown, as they stand behind the smoke layer's window.
     pub clip: bool,
     /// The field's value at which nothing is seen; a number or keys `[seconds, value]`. It may be larger than `solid`.
+    #[schemars(extend("minimum" = -1e9, "maximum" = 1e9))]
     pub clear: Dial,
     /// The field's value at which the ramp ends; a number or keys `[seconds, value]`.
+    #[schemars(extend("minimum" = -1e9, "maximum" = 1e9))]
     pub solid: Dial,
     /// What the ramp looks like: a palette or a list of colours.
     pub colors: Option<Colors>,
     /// One colour instead, from clear to solid: `"#rrggbb"`.
     pub color: Option<String>,
     /// How much of the pass is seen, 0 to 1; a number or keys `[seconds, value]`.
+    #[schemars(extend("minimum" = 0.0, "maximum" = 1.0))]
     pub opacity: Dial,
     /// Bends the box into a ring, its periodic ends joined.
     pub ring: Option<RingLook>,
@@ -41,6 +44,7 @@ pub struct Pass {
     /// Whether an image is carried by the flow at all.
     pub warp: bool,
     /// The time in seconds at which the image was painted: it is undistorted then. Default: when the texture coordinates started.
+    #[schemars(extend("minimum" = -1e5, "maximum" = 1e5))]
     pub painted: Option<f64>,
     /// From where a volume is seen.
     pub volume: VolumeView,
@@ -73,9 +77,9 @@ pub enum Artwork {
     /// A picture (.png, .exr, .jpg, .webp), relative to the shot file.
     File(FilePath),
     /// A checkerboard of so many squares across.
-    Checks(u32),
+    Checks(#[schemars(extend("minimum" = 1, "maximum" = 4096, "x-usual" = [1, 256]))] u32),
     /// Level stripes, so many over the height.
-    Stripes(u32),
+    Stripes(#[schemars(extend("minimum" = 1, "maximum" = 4096, "x-usual" = [1, 256]))] u32),
     /// Letters on paper.
     Words(String),
     /// An evening by the sea: sun, hills, water.
@@ -87,12 +91,16 @@ pub enum Artwork {
 #[serde(deny_unknown_fields, default)]
 pub struct RingLook {
     /// Its middle, 0 to 1 from left to right and from the bottom up.
+    #[schemars(extend("minimum" = -100.0, "maximum" = 100.0, "x-usual" = [-1.0, 2.0]))]
     pub centre: [f64; 2],
     /// Radius of the box's bottom.
+    #[schemars(extend("minimum" = -100.0, "maximum" = 100.0, "x-usual" = [0.0, 2.0]))]
     pub bottom: Dial,
     /// Radius of its top; smaller than the bottom's turns the ring inside out.
+    #[schemars(extend("minimum" = -100.0, "maximum" = 100.0, "x-usual" = [0.0, 2.0]))]
     pub top: Dial,
     /// Where the box's left end lies, in turns anticlockwise from the right.
+    #[schemars(extend("minimum" = -1e6, "maximum" = 1e6))]
     pub turn: Dial,
     /// Height over width of the ring: below 1 it is seen at a slant, as a bowl on a table.
     #[schemars(extend("exclusiveMinimum" = 0.0, "maximum" = 1.0))]
@@ -129,8 +137,10 @@ impl RingLook {
 #[serde(deny_unknown_fields, default)]
 pub struct SmearLook {
     /// Seconds of the way behind.
+    #[schemars(extend("minimum" = 0.0, "maximum" = 100.0, "x-usual" = [0.0, 5.0]))]
     pub before: Dial,
     /// Seconds of the way ahead.
+    #[schemars(extend("minimum" = 0.0, "maximum" = 100.0, "x-usual" = [0.0, 5.0]))]
     pub after: Dial,
 }
 
@@ -145,12 +155,16 @@ impl Default for SmearLook {
 #[serde(deny_unknown_fields, default)]
 pub struct VolumeView {
     /// Degrees around the box, from its front to its right.
+    #[schemars(extend("minimum" = -1e6, "maximum" = 1e6))]
     pub turn: Dial,
     /// Degrees from above.
+    #[schemars(extend("minimum" = -1e6, "maximum" = 1e6))]
     pub tilt: Dial,
     /// How much a metre of solid smoke takes from the light: 1 leaves a third of it.
+    #[schemars(extend("minimum" = 0.0, "maximum" = 1e6))]
     pub thickness: Dial,
     /// Where the light comes from.
+    #[schemars(extend("minimum" = -1e6, "maximum" = 1e6))]
     pub light: [f64; 3],
 }
 

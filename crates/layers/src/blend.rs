@@ -22,7 +22,7 @@ pub struct Blend {
     #[schemars(range(min = 0.0, max = 1.0))]
     pub amount: f64,
     /// About how many tets both shapes are compared with.
-    #[schemars(range(min = 1, max = 2_000_000))]
+    #[schemars(extend("minimum" = 1, "maximum" = 2_000_000, "x-usual" = [20, 200_000]))]
     pub tets: usize,
 }
 

@@ -32,16 +32,17 @@ pub struct Cloth {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub follow: Option<Selector>,
     /// How fast a point of weight ½ is drawn to the animation: the frequency of its swing, in Hz.
-    #[schemars(extend("exclusiveMinimum" = 0.0, "maximum" = 1000.0))]
+    #[schemars(extend("minimum" = 1e-3, "maximum" = 1000.0, "x-usual" = [0.1, 50.0]))]
     pub follow_stiffness: f64,
     /// How much that swing is damped: 1 just does not overshoot.
-    #[schemars(range(min = 0.0, max = 100.0))]
+    #[schemars(extend("minimum" = 0.0, "maximum" = 100.0, "x-usual" = [0.0, 5.0]))]
     pub follow_damping: f64,
     /// No point strays further from the animation than this, in metres. Default: no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 0.0))]
+    #[schemars(extend("minimum" = 0.0, "maximum" = 1e4))]
     pub max_distance: Option<f64>,
     /// In m/s².
+    #[schemars(extend("minimum" = -1000.0, "maximum" = 1000.0, "x-usual" = [-100.0, 100.0]))]
     pub gravity: [f64; 3],
     /// Wind. Default: still air.
     pub wind: Wind,
@@ -49,14 +50,14 @@ pub struct Cloth {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub contact: Option<Contact>,
     /// Seconds of simulation before the first frame, with the animation held at it: the cloth settles.
-    #[schemars(range(min = 0.0, max = 600.0))]
+    #[schemars(extend("minimum" = 0.0, "maximum" = 600.0, "x-usual" = [0.0, 10.0]))]
     pub pre_roll: f64,
     /// Steps per frame. Default: as many as the error estimate asks for.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1, max = 1000))]
+    #[schemars(extend("minimum" = 1, "maximum" = 1000, "x-usual" = [1, 100]))]
     pub substeps: Option<usize>,
     /// Permitted error of a step as a fraction of the cloth's size; smaller is more exact and slower.
-    #[schemars(extend("exclusiveMinimum" = 0.0, "maximum" = 0.1))]
+    #[schemars(extend("minimum" = 1e-7, "maximum" = 0.1, "x-usual" = [1e-5, 0.03]))]
     pub tolerance: f64,
     /// How steps are taken.
     pub integrator: Method,

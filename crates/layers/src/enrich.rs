@@ -28,15 +28,19 @@ pub struct Enrich {
     pub material: String,
     /// Young's modulus, in Pa: how hard it is to pull. Default: the material's.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("minimum" = 1.0, "maximum" = 1e12, "x-usual" = [100.0, 2e10]))]
     pub young: Option<f64>,
     /// How much it narrows when it is pulled: flesh keeps its volume, near 0.5. Default: the material's.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("minimum" = 0.0, "maximum" = 0.499))]
     pub poisson: Option<f64>,
     /// In kg/m³. Default: the material's.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("minimum" = 1.0, "maximum" = 3e4, "x-usual" = [50.0, 2e4]))]
     pub density: Option<f64>,
     /// Damping ratio of a jiggle of 2 Hz; 1 is critical. Default: the material's.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("minimum" = 0.0, "maximum" = 100.0, "x-usual" = [0.0, 2.0]))]
     pub damping: Option<f64>,
     /// How stress grows with strain: `stvk`, `corotational` or `neo_hookean`.
     pub law: Law,
@@ -53,36 +57,37 @@ pub struct Enrich {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub keys: Vec<FollowKey>,
     /// How fast a point of weight ½ is drawn to the animation: the frequency of its swing, in Hz.
-    #[schemars(extend("exclusiveMinimum" = 0.0, "maximum" = 1000.0))]
+    #[schemars(extend("minimum" = 1e-3, "maximum" = 1000.0, "x-usual" = [0.1, 50.0]))]
     pub follow_stiffness: f64,
     /// How much that swing is damped: 1 just does not overshoot.
-    #[schemars(range(min = 0.0, max = 100.0))]
+    #[schemars(extend("minimum" = 0.0, "maximum" = 100.0, "x-usual" = [0.0, 5.0]))]
     pub follow_damping: f64,
     /// No part strays further from the animation than this, in metres. Default: no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 0.0))]
+    #[schemars(extend("minimum" = 0.0, "maximum" = 1e4))]
     pub max_distance: Option<f64>,
     /// Physics may only do what the skeleton cannot: nothing needs to be painted, and the animator's motion is never undone. 1 forbids
     /// every motion that the skeleton could make, less lets momentum leak; 0 is off. Needs a mesh with a skin.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub complementary: f64,
     /// So many patches of the surface keep the animation's averages, as in the tracks layer. 0: none.
-    #[schemars(range(min = 0, max = 2000))]
+    #[schemars(extend("minimum" = 0, "maximum" = 2000, "x-usual" = [0, 500]))]
     pub patches: usize,
     /// What the surface may not pass through. Default: it passes through everything.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub contact: Option<Contact>,
     /// In m/s². An animation that already hangs as it should needs none.
+    #[schemars(extend("minimum" = -1000.0, "maximum" = 1000.0, "x-usual" = [-100.0, 100.0]))]
     pub gravity: [f64; 3],
     /// Seconds of simulation before the first frame, with the animation held at it: flesh settles.
-    #[schemars(range(min = 0.0, max = 600.0))]
+    #[schemars(extend("minimum" = 0.0, "maximum" = 600.0, "x-usual" = [0.0, 10.0]))]
     pub pre_roll: f64,
     /// About how many tets the surface is filled with: more show smaller motion and take longer. Or a file with tets around it, at
     /// rest: `.veg`, `.msh`, `.node` with `.ele`, `.mesh`.
     pub tets: FleshTets,
     /// How long their edges are near the surface, in metres; instead of `tets`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("exclusiveMinimum" = 0.0))]
+    #[schemars(extend("minimum" = 1e-6, "maximum" = 1e6))]
     pub edge: Option<f64>,
     /// A pose in which parts that touch at rest are apart: a frame of the input, or a file with the same mesh. Tets are made there, so
     /// that a hand on a belly is not grown together with it. Default: they are made at rest.
@@ -99,18 +104,18 @@ pub struct Enrich {
     /// Whether what the tets are too coarse for is carried over from the input.
     pub detail: bool,
     /// How near the tets must come to the animation, root mean square, as a fraction of its size.
-    #[schemars(extend("exclusiveMinimum" = 0.0, "maximum" = 1.0))]
+    #[schemars(extend("minimum" = 1e-9, "maximum" = 1.0, "x-usual" = [1e-5, 0.1]))]
     pub fit_tolerance: f64,
     /// How much the fit resists deformation. Default: chosen so that `fit_tolerance` is reached.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("exclusiveMinimum" = 0.0))]
+    #[schemars(extend("minimum" = 1e-12, "maximum" = 1e12))]
     pub gamma: Option<f64>,
     /// Steps per frame. Default: as many as the error estimate asks for.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1, max = 1000))]
+    #[schemars(extend("minimum" = 1, "maximum" = 1000, "x-usual" = [1, 100]))]
     pub substeps: Option<usize>,
     /// Permitted error of a step as a fraction of the size; smaller is more exact and slower.
-    #[schemars(extend("exclusiveMinimum" = 0.0, "maximum" = 0.1))]
+    #[schemars(extend("minimum" = 1e-7, "maximum" = 0.1, "x-usual" = [1e-5, 0.03]))]
     pub tolerance: f64,
     /// How steps are taken.
     pub integrator: Method,
@@ -124,7 +129,7 @@ pub struct Enrich {
 #[serde(untagged)]
 pub enum FleshTets {
     /// About so many are made.
-    Count(#[schemars(range(min = 1, max = 2_000_000))] usize),
+    Count(#[schemars(extend("minimum" = 1, "maximum" = 2_000_000, "x-usual" = [20, 200_000]))] usize),
     /// They are read.
     File(FilePath),
 }
@@ -134,7 +139,7 @@ pub enum FleshTets {
 #[serde(untagged)]
 pub enum Separated {
     /// This frame of the input.
-    Frame(usize),
+    Frame(#[schemars(extend("minimum" = 0, "maximum" = 10_000_000))] usize),
     /// The mesh of a file.
     File(FilePath),
 }
@@ -150,18 +155,23 @@ pub struct FleshRegion {
     pub material: Option<String>,
     /// Young's modulus, in Pa.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("minimum" = 1.0, "maximum" = 1e12, "x-usual" = [100.0, 2e10]))]
     pub young: Option<f64>,
     /// How much it narrows when it is pulled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("minimum" = 0.0, "maximum" = 0.499))]
     pub poisson: Option<f64>,
     /// In kg/m³.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("minimum" = 1.0, "maximum" = 3e4, "x-usual" = [50.0, 2e4]))]
     pub density: Option<f64>,
     /// Damping ratio of a jiggle of 2 Hz.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("minimum" = 0.0, "maximum" = 100.0, "x-usual" = [0.0, 2.0]))]
     pub damping: Option<f64>,
     /// Gravity here, in m/s², instead of the layer's: a ball falls beside a body that hangs as it was animated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("minimum" = -1000.0, "maximum" = 1000.0, "x-usual" = [-100.0, 100.0]))]
     pub gravity: Option<[f64; 3]>,
 }
 
@@ -181,6 +191,7 @@ pub struct FollowStroke {
 #[serde(deny_unknown_fields)]
 pub struct FollowKey {
     /// The frame at which they hold.
+    #[schemars(extend("minimum" = 0, "maximum" = 10_000_000))]
     pub frame: usize,
     /// As the layer's `follow`.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -31,7 +31,7 @@ pub enum Holding {
 #[serde(default)]
 pub struct Inextensible {
     /// How much longer or shorter than at rest a thread may be, as a fraction: 0.01 is one percent.
-    #[schemars(range(min = 0.0001, max = 0.5))]
+    #[schemars(extend("minimum" = 0.0001, "maximum" = 0.5, "x-usual" = [0.001, 0.1]))]
     pub max_strain: f64,
     /// What has the last word where threads and contact disagree.
     pub hold: Holding,

@@ -17,15 +17,17 @@ use self::figure::Figure;
 #[serde(deny_unknown_fields, default)]
 pub struct Motion {
     /// How far joints may be from the input, in metres: smaller keeps nearer, larger is smoother and costs less force.
-    #[schemars(extend("exclusiveMinimum" = 0.0, "maximum" = 1.0))]
+    #[schemars(extend("minimum" = 1e-5, "maximum" = 1.0, "x-usual" = [0.001, 0.3]))]
     pub follow: f64,
     /// Coefficient of friction between feet and ground.
-    #[schemars(extend("exclusiveMinimum" = 0.0, "maximum" = 10.0))]
+    #[schemars(extend("minimum" = 0.01, "maximum" = 10.0, "x-usual" = [0.1, 2.0]))]
     pub friction: f64,
     /// In m/s².
+    #[schemars(extend("minimum" = -1000.0, "maximum" = 1000.0, "x-usual" = [-100.0, 100.0]))]
     pub gravity: [f64; 3],
     /// Height of level ground, in metres. Default: where the feet keep returning to.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("minimum" = -1e6, "maximum" = 1e6))]
     pub ground: Option<f64>,
     /// Mass, height and what is worn.
     pub body: Physique,
@@ -39,11 +41,11 @@ pub struct Motion {
 pub struct Physique {
     /// In kg. Default: that of a slender person of the figure's height.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("exclusiveMinimum" = 0.0))]
+    #[schemars(extend("minimum" = 0.01, "maximum" = 1e5, "x-usual" = [3.0, 300.0]))]
     pub mass: Option<f64>,
     /// In metres. Default: by the length of the legs.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("exclusiveMinimum" = 0.0))]
+    #[schemars(extend("minimum" = 0.01, "maximum" = 100.0, "x-usual" = [0.3, 3.0]))]
     pub height: Option<f64>,
     /// What is worn or carried.
     pub add: Vec<Worn>,
@@ -56,7 +58,7 @@ pub struct Worn {
     /// The joint.
     pub joint: String,
     /// In kg.
-    #[schemars(extend("minimum" = 0.0))]
+    #[schemars(extend("minimum" = 0.0, "maximum" = 1e5, "x-usual" = [0.0, 100.0]))]
     pub mass: f64,
 }
 
@@ -67,10 +69,13 @@ pub struct Pushing {
     /// The joint.
     pub joint: String,
     /// Seconds of the clip.
+    #[schemars(extend("minimum" = -1e5, "maximum" = 1e5))]
     pub from: f64,
     /// Seconds of the clip.
+    #[schemars(extend("minimum" = -1e5, "maximum" = 1e5))]
     pub to: f64,
     /// In N.
+    #[schemars(extend("minimum" = -1e6, "maximum" = 1e6, "x-usual" = [-5000.0, 5000.0]))]
     pub force: [f64; 3],
 }
 

@@ -6,6 +6,7 @@ mod material;
 pub(crate) mod points;
 pub(crate) mod selectors;
 pub(crate) mod stepping;
+pub(crate) mod watch;
 
 pub use contact::{Collider, Contact, Faces, Form, Obstacle};
 pub use material::{FabricDials, MaterialDials};

@@ -21,39 +21,40 @@ pub struct Skeleton {
     pub material: String,
     /// Young's modulus, in Pa: how hard it is to pull. Default: the material's.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("exclusiveMinimum" = 0.0))]
+    #[schemars(extend("minimum" = 1.0, "maximum" = 1e12, "x-usual" = [100.0, 2e10]))]
     pub young: Option<f64>,
     /// Damping ratio of a jiggle of 2 Hz; 1 is critical. Default: the material's.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("minimum" = 0.0))]
+    #[schemars(extend("minimum" = 0.0, "maximum" = 100.0, "x-usual" = [0.0, 2.0]))]
     pub damping: Option<f64>,
     /// Parts that are made of something else, by the joints that move them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<Part>,
     /// About so many cells in the lattice that carries the flesh. More follow the shape closer and take longer.
-    #[schemars(extend("minimum" = 8, "maximum" = 200_000))]
+    #[schemars(extend("minimum" = 8, "maximum" = 200_000, "x-usual" = [8, 20_000]))]
     pub cells: usize,
     /// Levels of finer functions on top of the lattice's own; each has about eight times as many as the one before.
-    #[schemars(extend("maximum" = 3))]
+    #[schemars(extend("minimum" = 0, "maximum" = 3))]
     pub levels: u32,
     /// How it is solved.
     pub method: Solution,
     /// How firmly flesh is kept from turning about its bones; 0 lets it turn freely.
-    #[schemars(extend("minimum" = 0.0))]
+    #[schemars(extend("minimum" = 0.0, "maximum" = 1e4, "x-usual" = [0.0, 100.0]))]
     pub twist: f64,
     /// How far around a bone that acts, as a part of the way from the bone to the skin.
     #[schemars(extend("minimum" = 0.0, "maximum" = 4.0))]
     pub twist_radius: f64,
     /// In m/s². The animation usually hangs as it was drawn, so there is none.
+    #[schemars(extend("minimum" = -1000.0, "maximum" = 1000.0, "x-usual" = [-100.0, 100.0]))]
     pub gravity: [f64; 3],
     /// Where points stay on the animation: with weight 1 exactly.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub follow: Option<Selector>,
     /// Steps per second at least; frames are cut into equal ones.
-    #[schemars(extend("minimum" = 24.0, "maximum" = 2000.0))]
+    #[schemars(extend("minimum" = 24.0, "maximum" = 2000.0, "x-usual" = [24.0, 600.0]))]
     pub steps_per_second: f64,
     /// Seconds that flesh settles in the pose of the first frame before it begins.
-    #[schemars(extend("minimum" = 0.0, "maximum" = 60.0))]
+    #[schemars(extend("minimum" = 0.0, "maximum" = 60.0, "x-usual" = [0.0, 10.0]))]
     pub pre_roll: f64,
 }
 
@@ -68,7 +69,7 @@ pub struct Part {
     pub material: String,
     /// Young's modulus, in Pa. Default: the material's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("exclusiveMinimum" = 0.0))]
+    #[schemars(extend("minimum" = 1.0, "maximum" = 1e12, "x-usual" = [100.0, 2e10]))]
     pub young: Option<f64>,
 }
 

@@ -28,21 +28,22 @@ pub struct Smoke {
     #[schemars(length(min = 2, max = 3), inner(range(min = 8, max = 8192)))]
     pub grid: Vec<usize>,
     /// The box in metres along the same axes: y is up. The larger it is, the slower smoke moves in it.
-    #[schemars(length(min = 2, max = 3))]
+    #[schemars(length(min = 2, max = 3), extend("minimum" = 1e-3, "maximum" = 1e5, "x-usual" = [0.05, 1000.0]))]
     pub size: Vec<f64>,
     /// What happens at the ends of each axis. Default: periodic along x (and z), walls below and above.
     #[schemars(length(min = 2, max = 3))]
     pub sides: Option<Vec<Ends>>,
     /// Downward acceleration in m/s²; 0 is space, a negative number turns the box upside down.
+    #[schemars(extend("minimum" = -1000.0, "maximum" = 1000.0, "x-usual" = [-100.0, 100.0]))]
     pub gravity: f64,
     /// Temperature of the air in kelvin. All other temperatures are differences from it.
-    #[schemars(extend("exclusiveMinimum" = 0.0))]
+    #[schemars(extend("minimum" = 1.0, "maximum" = 1e5, "x-usual" = [150.0, 3000.0]))]
     pub air: f64,
     /// Seconds of smoke in a second of film: 0.5 is slow motion.
-    #[schemars(extend("exclusiveMinimum" = 0.0, "maximum" = 1000.0))]
+    #[schemars(extend("minimum" = 1e-4, "maximum" = 1000.0, "x-usual" = [0.05, 20.0]))]
     pub speed: f64,
     /// Seconds of smoke before the first frame, with everything held as it is there.
-    #[schemars(range(min = 0.0, max = 600.0))]
+    #[schemars(extend("minimum" = 0.0, "maximum" = 600.0, "x-usual" = [0.0, 10.0]))]
     pub pre_roll: f64,
     /// The air's temperature over height, as differences in kelvin: the mean of each row of an image. Warm above cold is calm.
     pub profile: Option<Image>,
@@ -65,16 +66,16 @@ pub struct Smoke {
     /// Where the box stands in the scene, for silhouettes.
     pub window: Window,
     /// Sideways diffusion of momentum in m²/s: thick smoke. 0 is as thin as the grid allows.
-    #[schemars(range(min = 0.0))]
+    #[schemars(extend("minimum" = 0.0, "maximum" = 1e3, "x-usual" = [0.0, 1.0]))]
     pub viscosity: f64,
     /// How fast warmth spreads, in m²/s.
-    #[schemars(range(min = 0.0))]
+    #[schemars(extend("minimum" = 0.0, "maximum" = 1e3, "x-usual" = [0.0, 1.0]))]
     pub heat_diffusivity: f64,
     /// How fast what the air carries spreads, in m²/s.
-    #[schemars(range(min = 0.0))]
+    #[schemars(extend("minimum" = 0.0, "maximum" = 1e3, "x-usual" = [0.0, 1.0]))]
     pub scalar_diffusivity: f64,
     /// The speed of sound in m/s. Default: a few times the speed of the flow. Higher is stiffer and slower to compute.
-    #[schemars(extend("exclusiveMinimum" = 0.0))]
+    #[schemars(extend("minimum" = 1e-2, "maximum" = 1e4, "x-usual" = [0.5, 400.0]))]
     pub sound_speed: Option<f64>,
     /// How strongly ripples of the size of the grid are filtered away; 1 is what a fifth-order upwind scheme does.
     #[schemars(range(min = 0.0, max = 4.0))]
@@ -82,13 +83,13 @@ pub struct Smoke {
     /// Whether every point remembers where its air came from, so that pictures can be warped by the flow.
     pub textures: bool,
     /// How far that memory may be stretched before it starts anew, blended in softly; 1 is twice the length. Default: for ever.
-    #[schemars(extend("exclusiveMinimum" = 0.0))]
+    #[schemars(extend("minimum" = 1e-3, "maximum" = 1e6))]
     pub texture_stretch: Option<f64>,
     /// Over how many seconds a new memory is blended in.
-    #[schemars(range(min = 0.0))]
+    #[schemars(extend("minimum" = 0.0, "maximum" = 1e4, "x-usual" = [0.0, 60.0]))]
     pub texture_blend: f64,
     /// Most steps that a frame may take before the bake stops with a word.
-    #[schemars(range(min = 1))]
+    #[schemars(extend("minimum" = 1, "maximum" = 1_000_000, "x-usual" = [100, 100_000]))]
     pub max_steps: usize,
 }
 
@@ -123,10 +124,11 @@ pub struct SmokeSource {
     pub image: Image,
     /// How eagerly the value is drawn to the image's, per second: 10 is nearly at once. Default: the image is added instead.
     #[serde(default)]
-    #[schemars(extend("exclusiveMinimum" = 0.0))]
+    #[schemars(extend("minimum" = 1e-6, "maximum" = 1e6, "x-usual" = [1e-3, 1000.0]))]
     pub rate: Option<f64>,
     /// How strong it is over time; a number or keys `[seconds, value]`.
     #[serde(default = "one")]
+    #[schemars(extend("minimum" = -1e6, "maximum" = 1e6, "x-usual" = [-1000.0, 1000.0]))]
     pub strength: Dial,
 }
 
@@ -348,11 +350,12 @@ impl Smoke {
 
 /// Names the dial to turn.
 fn explain(error: fluid::Error) -> LayerError {
-    use fluid::Error::{BelowZero, NoAtmosphere, Supersonic, TooManySteps};
+    use fluid::Error::{BelowZero, NoAtmosphere, Runaway, Supersonic, TooManySteps};
     let help = match &error {
         BelowZero { .. } => Some("move `black` and `white` of what cools, or raise `air`"),
         NoAtmosphere { .. } => Some("lower `gravity` or the box's height, or raise `air`"),
         Supersonic { .. } => Some("remove `sound_speed`, or lower `white` of what heats or pushes"),
+        Runaway { .. } => Some("raise `filter` or `viscosity`, or lower `white` of what heats or pushes"),
         TooManySteps { .. } => {
             Some("lower `white` of what heats or pushes, lower `speed`, or raise `max_steps`")
         }

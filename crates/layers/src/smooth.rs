@@ -19,7 +19,7 @@ pub struct Smooth {
     /// The standard deviation of the averaging window, in seconds. Vibrations faster than about 0.19/window hertz lose half
     /// their amplitude and more.
     #[serde(default = "default_window")]
-    #[schemars(extend("exclusiveMinimum" = 0.0, "maximum" = 10.0))]
+    #[schemars(extend("minimum" = 1e-4, "maximum" = 10.0, "x-usual" = [0.005, 1.0]))]
     pub window: f64,
     /// A vertex group: where its weight is 1 the motion is smoothed, where it is 0 it stays as it is. Without it, all is smoothed.
     #[serde(default, skip_serializing_if = "Option::is_none")]

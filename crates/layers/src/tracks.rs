@@ -31,7 +31,7 @@ pub struct Tracks {
     /// Which elements resist bending: `hinges` (cheap, and creases stay) or `plates`.
     pub bending: Bending,
     /// How often every triangle of the animation's mesh is cut in four to make the tracked mesh.
-    #[schemars(range(max = 7))]
+    #[schemars(extend("minimum" = 0, "maximum" = 7, "x-usual" = [0, 4]))]
     pub subdivide: usize,
     /// Where the points of the finer mesh go.
     pub scheme: Scheme,
@@ -46,12 +46,12 @@ pub struct Tracks {
     /// Where and when averages may yield. Default: nowhere, they are exact.
     pub loosen: Vec<Loosen>,
     /// How fast a region of strength ½ is drawn to the animation: the frequency of its swing, in Hz.
-    #[schemars(extend("exclusiveMinimum" = 0.0, "maximum" = 1000.0))]
+    #[schemars(extend("minimum" = 1e-3, "maximum" = 1000.0, "x-usual" = [0.1, 50.0]))]
     pub follow_stiffness: f64,
     /// How hard a region may be pulled, in terms of its own weight. What would take more is not followed: the material bends
     /// and swings to where it is drawn, but is not stretched. Default: as hard as it takes.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("exclusiveMinimum" = 0.0, "maximum" = 1000.0))]
+    #[schemars(extend("minimum" = 1e-3, "maximum" = 1000.0, "x-usual" = [0.1, 100.0]))]
     pub max_pull: Option<f64>,
     /// Where points follow the animation exactly, to the bit on a mesh that is not cut finer: weight 1 of a selector.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -59,6 +59,7 @@ pub struct Tracks {
     /// Patterns pressed into the rest shape, with their strength over time.
     pub relief: Vec<Pressed>,
     /// In m/s².
+    #[schemars(extend("minimum" = -1000.0, "maximum" = 1000.0, "x-usual" = [-100.0, 100.0]))]
     pub gravity: [f64; 3],
     /// Wind. Default: still air.
     pub wind: Wind,
@@ -66,18 +67,18 @@ pub struct Tracks {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub contact: Option<Contact>,
     /// Seconds of simulation before the first frame, with the animation held at it.
-    #[schemars(range(min = 0.0, max = 600.0))]
+    #[schemars(extend("minimum" = 0.0, "maximum" = 600.0, "x-usual" = [0.0, 10.0]))]
     pub pre_roll: f64,
     /// An animation that moves farther than this in one frame, as a fraction of its size, has jumped: the tracked mesh is
     /// carried along.
-    #[schemars(extend("exclusiveMinimum" = 0.0))]
+    #[schemars(extend("minimum" = 1e-3, "maximum" = 1e6, "x-usual" = [0.01, 10.0]))]
     pub jump: f64,
     /// Steps per frame. Default: as many as the error estimate asks for.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1, max = 1000))]
+    #[schemars(extend("minimum" = 1, "maximum" = 1000, "x-usual" = [1, 100]))]
     pub substeps: Option<usize>,
     /// Permitted error of a step as a fraction of the mesh's size; smaller is more exact and slower.
-    #[schemars(extend("exclusiveMinimum" = 0.0, "maximum" = 0.1))]
+    #[schemars(extend("minimum" = 1e-7, "maximum" = 0.1, "x-usual" = [1e-5, 0.03]))]
     pub tolerance: f64,
     /// How steps are taken.
     pub integrator: Method,
@@ -90,8 +91,10 @@ pub struct Then {
     /// Which averages follow the animation afterwards.
     pub tests: Tests,
     /// When the first set begins to let go, in seconds.
+    #[schemars(extend("minimum" = -1e5, "maximum" = 1e5))]
     pub from: f64,
     /// When the second set holds alone, in seconds.
+    #[schemars(extend("minimum" = -1e5, "maximum" = 1e5))]
     pub to: f64,
 }
 
@@ -103,6 +106,7 @@ pub struct Loosen {
     #[serde(default = "everywhere")]
     pub region: Selector,
     /// Strength over time, as `[seconds, strength]`: 1 exact, 0 free; linear between.
+    #[schemars(extend("minimum" = 0.0, "maximum" = 1.0, "x-keys" = true))]
     pub keys: Vec<[f64; 2]>,
 }
 
@@ -118,6 +122,7 @@ pub struct Pressed {
     pub shape: Relief,
     /// How much of it, over time, as `[seconds, amount]`; linear between. Default: all of it, always.
     #[serde(default = "always")]
+    #[schemars(extend("minimum" = -10.0, "maximum" = 10.0, "x-usual" = [0.0, 1.0], "x-keys" = true))]
     pub keys: Vec<[f64; 2]>,
 }
 

@@ -14,14 +14,16 @@ pub struct Relief {
     /// What it looks like.
     pub pattern: Pattern,
     /// From ridge to ridge, in metres; of crinkles, their size.
-    #[cfg_attr(feature = "schemars", schemars(extend("exclusiveMinimum" = 0.0)))]
+    #[cfg_attr(feature = "schemars", schemars(extend("minimum" = 1e-5, "maximum" = 1e4, "x-usual" = [1e-3, 10.0])))]
     pub wavelength: f64,
     /// From the bottom of a valley to the top of a ridge, in metres.
-    #[cfg_attr(feature = "schemars", schemars(range(min = 0.0)))]
+    #[cfg_attr(feature = "schemars", schemars(extend("minimum" = 0.0, "maximum" = 1e3, "x-usual" = [0.0, 1.0])))]
     pub depth: f64,
     /// Across the ridges; crinkles have none.
+    #[cfg_attr(feature = "schemars", schemars(extend("minimum" = -1e6, "maximum" = 1e6)))]
     pub direction: [f64; 3],
     /// Another seed, other crinkles.
+    #[cfg_attr(feature = "schemars", schemars(extend("minimum" = 0, "maximum" = 4_294_967_295_u32)))]
     pub seed: u32,
 }
 

@@ -19,19 +19,26 @@ use crate::tracks::linear_between;
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Wind {
     /// Where the wind blows to; its length does not matter.
+    #[cfg_attr(feature = "schemars", schemars(extend("minimum" = -1e6, "maximum" = 1e6)))]
     pub direction: [f64; 3],
     /// Mean speed, in m/s: 3 a breeze that stirs leaves, 8 extends a flag, 15 is hard to walk against.
+    #[cfg_attr(feature = "schemars", schemars(extend("minimum" = 0.0, "maximum" = 200.0, "x-usual" = [0.0, 60.0])))]
     pub speed: f64,
     /// How much the speed comes and goes, as a fraction of it (standard deviation): 0 steady, 0.2 open field, 0.4 between
     /// houses.
+    #[cfg_attr(feature = "schemars", schemars(extend("minimum" = 0.0, "maximum" = 10.0, "x-usual" = [0.0, 1.0])))]
     pub gust: f64,
     /// Size of the largest gusts, in metres.
+    #[cfg_attr(feature = "schemars", schemars(extend("minimum" = 1e-2, "maximum" = 1e5, "x-usual" = [0.1, 100.0])))]
     pub gust_length: f64,
     /// How much gusts also change direction: 0 not at all, 1 as strong to the sides as along the wind.
+    #[cfg_attr(feature = "schemars", schemars(extend("minimum" = 0.0, "maximum" = 10.0, "x-usual" = [0.0, 2.0])))]
     pub variation: f64,
     /// Another seed, another sequence of gusts.
+    #[cfg_attr(feature = "schemars", schemars(extend("minimum" = 0, "maximum" = 9_223_372_036_854_775_807_u64)))]
     pub seed: u64,
     /// How much of it there is over time, as `[seconds, share]`; linear between. Default: all of it, always.
+    #[cfg_attr(feature = "schemars", schemars(extend("minimum" = 0.0, "maximum" = 100.0, "x-usual" = [0.0, 2.0], "x-keys" = true)))]
     pub keys: Vec<[f64; 2]>,
 }
 
@@ -90,6 +97,13 @@ impl Wind {
             check("keys", share, (0.0..=100.0).contains(&share), "shares of 0 to 100")?;
         }
         Ok(())
+    }
+
+    /// About the fastest that air gets, in m/s: mean, and gusts of three deviations.
+    pub fn fastest(&self) -> f64 {
+        let share =
+            self.keys.iter().map(|key| key[1]).fold(if self.keys.is_empty() { 1.0 } else { 0.0 }, f64::max);
+        share * self.speed * (1.0 + 3.0 * self.gust * (1.0 + self.variation))
     }
 
     /// The wind as a function of time and place.

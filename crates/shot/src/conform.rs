@@ -3,7 +3,8 @@
 //! The same schema that editors use decides here which keys exist, which type a value has and in which range it
 //! lies, for the file's own tables and for any layer's settings alike. The part of JSON Schema that schemars writes is
 //! understood: `properties`, `required`, `additionalProperties`, `items`, `enum`, `const`, `oneOf`, `anyOf`, `allOf`, `$ref`
-//! and bounds. Tables are closed: a key that is not listed is a mistake.
+//! and bounds. Tables are closed: a key that is not listed is a mistake. Beside the bounds that a number may not leave there is
+//! `x-usual`, of our own: a number outside of it is taken, with a warning.
 
 use std::ops::Range;
 
@@ -11,12 +12,23 @@ use serde_json::Value as Json;
 
 use crate::diagnostic::{Diagnostic, SourceText, list, nearest, suggest};
 use crate::document::{Document, Node, Value};
+use crate::schema::USUAL;
 
-/// Everything in a document that a schema does not allow.
-pub(crate) fn conform(document: &Document, schema: &Json) -> Vec<Diagnostic> {
-    let mut conform = Conform { source: &document.source, root: schema, diagnostics: Vec::new() };
+/// What a schema says about a document.
+#[derive(Default)]
+pub(crate) struct Conformity {
+    /// What it does not allow.
+    pub(crate) mistakes: Vec<Diagnostic>,
+    /// What it allows, but finds unusual.
+    pub(crate) warnings: Vec<Diagnostic>,
+}
+
+/// Everything in a document that a schema does not allow, or finds unusual.
+pub(crate) fn conform(document: &Document, schema: &Json) -> Conformity {
+    let (diagnostics, warnings) = (Vec::new(), Vec::new());
+    let mut conform = Conform { source: &document.source, root: schema, diagnostics, warnings };
     conform.node(&document.root, "", schema);
-    conform.diagnostics
+    Conformity { mistakes: conform.diagnostics, warnings: conform.warnings }
 }
 
 struct Conform<'a> {
@@ -24,6 +36,7 @@ struct Conform<'a> {
     /// Holds the definitions that references point to.
     root: &'a Json,
     diagnostics: Vec<Diagnostic>,
+    warnings: Vec<Diagnostic>,
 }
 
 impl<'a> Conform<'a> {
@@ -123,8 +136,19 @@ impl<'a> Conform<'a> {
             bound("maximum").filter(|&bound| number > bound).map(|bound| ("at most", bound)),
             bound("exclusiveMaximum").filter(|&bound| number >= bound).map(|bound| ("less than", bound)),
         ];
+        let usual =
+            schema[USUAL].as_array().and_then(|ends| Some([ends.first()?.as_f64()?, ends.get(1)?.as_f64()?]));
+        let is_refused = broken.iter().any(Option::is_some);
+        let usual_words = usual.map(|[least, most]| format!("usual is {} to {}", plain(least), plain(most)));
         for (words, bound) in broken.into_iter().flatten() {
-            self.find(&node.span, format!("{} must be {words} {bound}", name(path)), "out of range", None);
+            let message = format!("{} must be {words} {}", name(path), plain(bound));
+            self.find(&node.span, message, "out of range", usual_words.clone());
+        }
+        if let (Some([least, most]), Some(words), false) = (usual, usual_words, is_refused)
+            && !(least..=most).contains(&number)
+        {
+            let message = format!("{} is {}; {words}", name(path), plain(number));
+            self.warnings.push(Diagnostic::at(self.source, node.span.clone(), message).labelled("unusual"));
         }
     }
 
@@ -144,9 +168,11 @@ impl<'a> Conform<'a> {
         let fitting: Vec<&Json> =
             branches.iter().copied().filter(|branch| allows_type(branch, node)).collect();
         for branch in &fitting {
-            let mut attempt = Conform { source: self.source, root: self.root, diagnostics: Vec::new() };
+            let (diagnostics, warnings) = (Vec::new(), Vec::new());
+            let mut attempt = Conform { source: self.source, root: self.root, diagnostics, warnings };
             attempt.node(node, path, branch);
             if attempt.diagnostics.is_empty() {
+                self.warnings.extend(attempt.warnings);
                 return;
             }
             let known = node.entries().iter().filter(|entry| branch["properties"][&entry.key].is_object());
@@ -318,6 +344,12 @@ fn type_name(name: &str) -> &str {
         "object" => "a table",
         other => other,
     }
+}
+
+/// A number as people write it.
+fn plain(number: f64) -> String {
+    let size = number.abs();
+    if size == 0.0 || (1e-3..1e6).contains(&size) { number.to_string() } else { format!("{number:e}") }
 }
 
 fn name(path: &str) -> String {

@@ -1,10 +1,12 @@
 //! A number that may change over the film: one value, or keys with straight lines between.
 
-use schemars::JsonSchema;
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 /// A number, or a list of keys `[seconds, value]` in the order of time.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Dial {
     /// The same all the time.
@@ -38,6 +40,31 @@ impl Dial {
             }
             _ => None,
         }
+    }
+}
+
+/// Written out where it stands: the bounds that stand beside it hold for its values (see `schema::spread_bounds`).
+impl JsonSchema for Dial {
+    fn schema_name() -> Cow<'static, str> {
+        "Dial".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "anyOf": [
+                { "description": "The same all the time.", "type": "number" },
+                {
+                    "description": "Keys `[seconds, value]`: straight lines between them, the first and last value before and after.",
+                    "type": "array",
+                    "items": { "type": "array", "items": { "type": "number" }, "minItems": 2, "maxItems": 2 },
+                    "x-keys": true,
+                },
+            ],
+        })
     }
 }
 

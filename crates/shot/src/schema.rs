@@ -45,6 +45,16 @@ fn default_strength() -> f64 {
 /// The keys of [`Common`].
 pub(crate) const COMMON_KEYS: [&str; 6] = ["kind", "name", "mesh", "together", "enabled", "strength"];
 
+/// Times in keys, in seconds: no film is longer.
+const KEY_TIMES: [f64; 2] = [-1e5, 1e5];
+
+/// What bounds a number: refused beyond these.
+const HARD_BOUNDS: [&str; 4] = ["minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum"];
+/// `[least, most]` of what is usual: beyond them stands a warning.
+pub(crate) const USUAL: &str = "x-usual";
+/// Marks a list of keys `[seconds, value]`.
+const KEYS: &str = "x-keys";
+
 /// The JSON Schema (draft 7) of shot files that name what a registry knows.
 ///
 /// ```
@@ -90,6 +100,7 @@ pub fn schema_of(registry: &Registry) -> Json {
     });
     close(&mut schema);
     explain(&mut schema);
+    spread_bounds(&mut schema);
     schema
 }
 
@@ -123,6 +134,49 @@ fn explain(schema: &mut Json) {
         Json::Object(map) => map.values_mut().for_each(explain),
         Json::Array(items) => items.iter_mut().for_each(explain),
         _ => {}
+    }
+}
+
+/// A range that stands at a list, or at something that is a number or a list, holds for the numbers in it; in lists of keys, for
+/// the values and not for their times. Said at each number, so that editors understand it.
+fn spread_bounds(schema: &mut Json) {
+    if schema["items"].is_object() || schema["anyOf"].is_array() {
+        let bounds: Vec<(&str, Json)> = HARD_BOUNDS
+            .into_iter()
+            .chain([USUAL])
+            .filter_map(|key| Some((key, schema.as_object_mut()?.remove(key)?)))
+            .collect();
+        if let Some(branches) = schema["anyOf"].as_array_mut() {
+            branches.iter_mut().for_each(|branch| bound(branch, &bounds));
+        } else if schema[KEYS] == true {
+            let mut value = json!({ "type": "number" });
+            bound(&mut value, &bounds);
+            let time = json!({ "type": "number", "minimum": KEY_TIMES[0], "maximum": KEY_TIMES[1] });
+            schema["items"]["items"] = json!([time, value]);
+        } else {
+            bound(&mut schema["items"], &bounds);
+        }
+    }
+    if let Some(map) = schema.as_object_mut() {
+        map.remove(KEYS);
+    }
+    match schema {
+        Json::Object(map) => map.values_mut().for_each(spread_bounds),
+        Json::Array(items) => items.iter_mut().for_each(spread_bounds),
+        _ => {}
+    }
+}
+
+/// Gives a number, or what holds numbers, bounds where it has none of its own.
+fn bound(schema: &mut Json, bounds: &[(&str, Json)]) {
+    let can_hold = ["number", "integer", "array"].iter().any(|&name| {
+        schema["type"] == name
+            || schema["type"].as_array().is_some_and(|names| names.iter().any(|n| n == name))
+    });
+    if let Some(map) = schema.as_object_mut().filter(|_| can_hold) {
+        bounds.iter().for_each(|(key, value)| {
+            map.entry(*key).or_insert_with(|| value.clone());
+        });
     }
 }
 

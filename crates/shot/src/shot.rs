@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::conform::Conformity;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::document::{Document, Node};
 use crate::layer::Layer;
@@ -23,6 +24,8 @@ pub struct Shot {
     pub layers: Vec<LayerEntry>,
     /// What comes out.
     pub output: Output,
+    /// What the file may say, but hardly ever means: numbers far from what is usual.
+    pub warnings: Vec<Diagnostic>,
     /// Relative paths start here: the shot file's folder.
     pub folder: PathBuf,
     /// Which files may be read: what files name must lie in their own folders, unless the shot is trusted with more.
@@ -82,20 +85,20 @@ pub struct Input {
     /// The name of a sample that comes with followthrough, instead of a file: `flag`, `curtain` and others.
     pub sample: Option<String>,
     /// How many seconds a scene with nothing in it lasts, instead of a file or a sample: for layers that need no animation, such as smoke.
-    #[schemars(extend("exclusiveMinimum" = 0.0, "maximum" = 3600.0))]
+    #[schemars(extend("minimum" = 1e-3, "maximum" = 3600.0, "x-usual" = [0.04, 600.0]))]
     pub duration: Option<f64>,
     /// The animation to take from a file that holds several. Default: the first.
     pub clip: Option<String>,
     /// Frames per second: the rate at which glTF is sampled, and the speed at which the frames of an OBJ sequence, PC2 or MDD follow
     /// each other. Default: what the file says, or 24.
-    #[schemars(extend("exclusiveMinimum" = 0.0, "maximum" = 100_000.0))]
+    #[schemars(extend("minimum" = 0.01, "maximum" = 100_000.0, "x-usual" = [1.0, 1000.0]))]
     pub frame_rate: Option<f64>,
     /// The part of the animation to use, first and last frame counted from 0: `"0-100"`. Everything before and after does not exist for
     /// the layers. Default: all of it.
     #[schemars(with = "Option<String>")]
     pub frames: Option<FrameRange>,
     /// How long one unit of the file is, in metres: 0.01 for a file in centimetres. Default: 1.
-    #[schemars(extend("exclusiveMinimum" = 0.0))]
+    #[schemars(extend("minimum" = 1e-9, "maximum" = 1e9, "x-usual" = [1e-4, 1000.0]))]
     pub unit: Option<f64>,
     /// The OBJ whose points a .pc2 or .mdd file moves. Default: the one beside it with the same name.
     pub mesh: Option<FilePath>,
@@ -114,6 +117,7 @@ pub struct Output {
     /// every frame. Default: a .glb with the shot's name, of an empty scene a .webp.
     pub files: Option<Vec<PathBuf>>,
     /// The number that the first frame has in the files.
+    #[schemars(extend("minimum" = 0, "maximum" = 1_000_000_000, "x-usual" = [0, 1_000_000]))]
     pub start_frame: Option<u32>,
     /// Whether to write report.html and report.json.
     pub report: bool,
@@ -177,7 +181,7 @@ impl Reader {
     /// Reads a shot file.
     pub fn read(&self, path: impl AsRef<Path>) -> Result<Shot, Error> {
         let path = path.as_ref();
-        let text = std::fs::read_to_string(path).map_err(Error::io(path))?;
+        let text = read_text(path).map_err(Error::io(path))?;
         let folder = path.parent().unwrap_or(Path::new(""));
         self.parse(&path.to_string_lossy(), &text, folder)
     }
@@ -194,7 +198,7 @@ impl Reader {
         }
         let document = Document::parse(&title, &text).map_err(Diagnostics)?;
         let schema = schema_of(&self.registry);
-        let mut diagnostics = conform::conform(&document, &schema);
+        let Conformity { mistakes: mut diagnostics, warnings } = conform::conform(&document, &schema);
         // what only the whole file can tell is looked for only where each value by itself is right
         let input = read_table::<Input>(&document, "input", &mut diagnostics);
         let mut output = read_table::<Output>(&document, "output", &mut diagnostics);
@@ -222,7 +226,7 @@ impl Reader {
                     Path::new(name).file_stem().map_or("shot".into(), |s| s.to_string_lossy().into_owned());
                 let (folder, registry) = (folder.to_owned(), self.registry.clone());
                 let files = Files::in_folder(&folder).allow_outside(self.allow_outside);
-                Ok(Shot { name, input, layers, output, folder, files, document, registry })
+                Ok(Shot { name, input, layers, output, warnings, folder, files, document, registry })
             }
             _ => Err(Diagnostics(diagnostics).into()),
         }
@@ -283,6 +287,29 @@ impl Reader {
         }
         layers
     }
+}
+
+/// A shot file is a page that people write: what is longer than this, in bytes, is something else.
+const LONGEST_FILE: u64 = 16 << 20;
+
+/// The text of a plain file of moderate length: a device has no end, and a pipe may never begin.
+fn read_text(path: &Path) -> std::io::Result<String> {
+    use std::io::{Error, ErrorKind, Read};
+    let about = std::fs::metadata(path)?;
+    if !about.is_file() && !about.is_dir() {
+        return Err(Error::new(ErrorKind::InvalidInput, "it is no plain file"));
+    }
+    if about.len() > LONGEST_FILE {
+        let megabytes = LONGEST_FILE >> 20;
+        return Err(Error::new(
+            ErrorKind::InvalidData,
+            format!("it is longer than {megabytes} MB: no shot file is"),
+        ));
+    }
+    let mut text = String::new();
+    // a file that grows meanwhile is read as far as it was long
+    std::fs::File::open(path)?.take(about.len()).read_to_string(&mut text)?;
+    Ok(text)
 }
 
 /// A top-level table by serde; an absent one is its default.

@@ -60,6 +60,9 @@ impl Arguments {
             other => other,
         })?;
         let begun = Instant::now();
+        for warning in &shot.warnings {
+            console.remark(&format!("warning: {}", placed(warning)));
+        }
         let bake = self.options.bake(&shot, self.out.clone(), console)?;
         if self.options.json {
             return console.answer_json(&answer(&shot, &bake, begun.elapsed().as_secs_f64()));
@@ -99,7 +102,10 @@ impl Options {
             threads: self.threads.map(usize::from),
         };
         let listener = console.progress();
+        interrupt::answers_json(self.json);
+        interrupt::at_once(true);
         let result = film::bake(shot, &options, &Context { progress: &*listener, cancel: interrupt::flag() });
+        interrupt::at_once(false);
         listener.finish();
         result.map_err(|error| explained(error, &folder))
     }
@@ -124,6 +130,11 @@ fn explained(error: film::Error, out: &Path) -> CliError {
         }
         other => other.into(),
     }
+}
+
+/// What is unusual in a shot file, with its line.
+pub(crate) fn placed(warning: &shot::Diagnostic) -> String {
+    format!("{}:{}: {}", warning.file(), warning.line(), warning.message())
 }
 
 /// What came out, for people: what to look at first stands first.
@@ -207,6 +218,7 @@ pub(crate) fn answer(shot: &Shot, bake: &Bake, seconds: f64) -> Value {
         "out": bake.out,
         "frames": { "first": bake.frames.first, "last": bake.frames.last },
         "frame_rate_hz": bake.clip.frame_rate_hz,
+        "unusual": shot.warnings.iter().map(placed).collect::<Vec<_>>(),
         "layers": layers,
         "files": bake.files,
         "report": bake.report,

@@ -6,6 +6,7 @@ use clap::Args;
 use serde_json::json;
 use shot::Diagnostics;
 
+use crate::commands::bake::placed;
 use crate::console::Console;
 use crate::error::{CliError, diagnostic_json};
 use crate::source::Trust;
@@ -36,14 +37,23 @@ impl Arguments {
         };
         let reader = followthrough::reader().allow_outside(self.trust.allows_outside());
         let reader = self.set.iter().fold(reader, |reader, setting| reader.set(setting));
-        let diagnostics = shot::check(path, &reader)?;
+        let (diagnostics, warnings) = match reader.read(path) {
+            Ok(shot) => (shot.check(), shot.warnings),
+            Err(shot::Error::Invalid(Diagnostics(diagnostics))) => (diagnostics, Vec::new()),
+            Err(other) => return Err(other.into()),
+        };
+        for warning in &warnings {
+            console.remark(&format!("warning: {}", placed(warning)));
+        }
         if !diagnostics.is_empty() {
             // with --json the object that tells them is made from this
             return Err(Diagnostics(diagnostics).into());
         }
         if self.json {
             let none: Vec<serde_json::Value> = diagnostics.iter().map(diagnostic_json).collect();
-            return console.answer_json(&json!({ "ok": true, "file": path, "mistakes": none }));
+            let unusual: Vec<String> = warnings.iter().map(placed).collect();
+            return console
+                .answer_json(&json!({ "ok": true, "file": path, "mistakes": none, "unusual": unusual }));
         }
         match console.is_quiet() {
             true => Ok(()),

@@ -83,3 +83,48 @@ fn the_schema_is_a_schema() {
     has_keys(&schema, &["$schema", "properties", "definitions"]);
     assert_eq!(schema, place.json(&["check", "--schema"]));
 }
+
+#[test]
+fn absurd_numbers_are_refused_and_unusual_ones_told() {
+    let place = Place::new();
+    place.expect(0, &["new", "shot.toml", "--from", "letters"]);
+    place.write("flag.toml", "[input]\nsample = \"flag\"\n[[layer]]\nkind = \"cloth\"\n");
+    for gravity in ["1e30", "1e9", "-2000.0"] {
+        let set = format!("layer[0].gravity=[0.0, {gravity}, 0.0]");
+        for command in ["check", "bake"] {
+            let run = place.expect(2, &[command, "flag.toml", "--set", &set]);
+            assert!(run.stderr.contains("`layer[0].gravity[1]` must be at"), "{}", run.stderr);
+            assert!(run.stderr.contains("usual is -100 to 100"), "{}", run.stderr);
+        }
+        let run = place.expect(2, &["check", "shot.toml", "--set", &format!("layer[0].gravity={gravity}")]);
+        assert!(run.stderr.contains("`layer[0].gravity` must be at"), "{}", run.stderr);
+    }
+    let unusual = "layer[0].gravity=[0.0, -500.0, 0.0]";
+    let run = place.expect(0, &["check", "flag.toml", "--set", unusual]);
+    assert!(run.stderr.contains("`layer[0].gravity[1]` is -500; usual is -100 to 100"), "{}", run.stderr);
+    let answer = place.expect(0, &["check", "flag.toml", "--json", "--set", unusual]).json();
+    assert_eq!(answer["unusual"].as_array().map(Vec::len), Some(1), "{answer:#}");
+    // of a dial that may change over time, the values count and not the times
+    let keys = |value: &str| format!("layer[0].wind.keys=[[50.0, 0.0], [90.0, {value}]]");
+    assert!(!place.expect(0, &["check", "flag.toml", "--set", &keys("1.0")]).stderr.contains("usual"));
+    let run = place.expect(2, &["check", "flag.toml", "--set", &keys("1e6")]);
+    assert!(run.stderr.contains("`layer[0].wind.keys[1][1]` must be at most 100"), "{}", run.stderr);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_shot_file_is_a_plain_file_of_moderate_length() {
+    let place = Place::new();
+    let pipe = std::process::Command::new("mkfifo").arg(place.path("pipe.toml")).status();
+    assert!(pipe.expect("mkfifo").success());
+    std::os::unix::fs::symlink("/dev/zero", place.path("zero.toml")).expect("a link");
+    for file in ["pipe.toml", "zero.toml"] {
+        for command in ["check", "bake"] {
+            let run = place.expect(1, &[command, file]);
+            assert!(run.stderr.contains(file) && run.stderr.contains("no plain file"), "{}", run.stderr);
+        }
+    }
+    std::fs::File::create(place.path("long.toml")).and_then(|file| file.set_len(1 << 32)).expect("a hole");
+    let run = place.expect(1, &["check", "long.toml"]);
+    assert!(run.stderr.contains("longer than 16 MB"), "{}", run.stderr);
+}

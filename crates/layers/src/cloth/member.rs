@@ -66,6 +66,7 @@ impl Cloth {
             stepping: self.stepping(),
             adapts: false,
             pre_roll: self.pre_roll,
+            wind: self.wind.fastest(),
             is_same_mesh: true,
             notes,
             warnings,

@@ -66,6 +66,7 @@ impl Enrich {
             stepping: self.stepping(),
             adapts: false,
             pre_roll: if self.simulate { self.pre_roll } else { 0.0 },
+            wind: 0.0,
             is_same_mesh: true,
             notes,
             warnings,

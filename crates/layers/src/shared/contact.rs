@@ -18,10 +18,10 @@ use shot::{Diagnostic, FrameResult, LayerError, Target};
 #[serde(deny_unknown_fields, default)]
 pub struct Contact {
     /// How far two layers of the surface stay apart, in metres; half of it is kept from obstacles.
-    #[schemars(range(min = 0.0, max = 1.0))]
+    #[schemars(extend("minimum" = 0.0, "maximum" = 1.0, "x-usual" = [0.0, 0.05]))]
     pub thickness: f64,
     /// Coulomb's coefficient: 0 slides like ice, 0.4 cloth on skin, 1 holds on a slope of 45°.
-    #[schemars(range(min = 0.0, max = 100.0))]
+    #[schemars(extend("minimum" = 0.0, "maximum" = 100.0, "x-usual" = [0.0, 2.0]))]
     pub friction: f64,
     /// Whether the surface is kept from passing through itself.
     #[serde(rename = "self")]
@@ -50,27 +50,32 @@ pub struct Obstacle {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shape: Option<Form>,
     /// Where a shape's middle is at the first frame, in metres; of a plane, any point.
+    #[schemars(extend("minimum" = -1e6, "maximum" = 1e6))]
     pub centre: [f64; 3],
     /// Of spheres and capsules, in metres.
-    #[schemars(extend("exclusiveMinimum" = 0.0))]
+    #[schemars(extend("minimum" = 1e-6, "maximum" = 1e6))]
     pub radius: f64,
     /// From the middle of a capsule to either end of its axis, in metres.
-    #[schemars(extend("exclusiveMinimum" = 0.0))]
+    #[schemars(extend("minimum" = 1e-6, "maximum" = 1e6))]
     pub half_length: f64,
     /// From the middle of a box to its faces, in metres.
+    #[schemars(extend("minimum" = 0.0, "maximum" = 1e6))]
     pub half_size: [f64; 3],
     /// The axis of a capsule, or where a plane faces.
+    #[schemars(extend("minimum" = -1e6, "maximum" = 1e6))]
     pub axis: [f64; 3],
     /// How a shape moves, in m/s.
+    #[schemars(extend("minimum" = -1e4, "maximum" = 1e4, "x-usual" = [-100.0, 100.0]))]
     pub velocity: [f64; 3],
     /// How it turns about its centre: axis times degrees per second.
+    #[schemars(extend("minimum" = -1e5, "maximum" = 1e5, "x-usual" = [-3600.0, 3600.0]))]
     pub spin: [f64; 3],
     /// Coulomb's coefficient; with the surface's own the geometric mean counts. Default: the surface's.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 0.0, max = 100.0))]
+    #[schemars(extend("minimum" = 0.0, "maximum" = 100.0, "x-usual" = [0.0, 2.0]))]
     pub friction: Option<f64>,
     /// How thick a skin it has, in metres; half of it is kept from the surface.
-    #[schemars(range(min = 0.0, max = 1.0))]
+    #[schemars(extend("minimum" = 0.0, "maximum" = 1.0, "x-usual" = [0.0, 0.05]))]
     pub thickness: f64,
     /// Whether it holds back from both sides, or, closed and facing outwards, leads out what begins inside.
     pub sides: Faces,
@@ -312,6 +317,8 @@ pub struct Collider {
     order: Vec<(usize, usize)>,
     triangles: Vec<Vec<[u32; 3]>>,
     rate: f64,
+    /// The fastest point of an obstacle between the last two frames, in m/s.
+    fastest: f64,
 }
 
 impl Collider {
@@ -356,6 +363,7 @@ impl Collider {
                 .map_err(LayerError::new)?,
             sources,
             rate,
+            fastest: 0.0,
         };
         let places = collider.places(0.0)?;
         collider.collision.place_obstacles(&places).map_err(LayerError::new)?;
@@ -373,9 +381,16 @@ impl Collider {
             a.iter().zip(b).map(|(a, b)| (*b - *a) * (0.5 * self.rate)).collect()
         };
         let velocities = [mean(&before, &next), mean(&here, &after)];
+        let ways = here.iter().zip(&next).map(|(a, b)| a.distance_squared(*b));
+        self.fastest = self.rate * ways.fold(0.0, f64::max).sqrt();
         let span =
             Span { start: from / self.rate, duration: 1.0 / self.rate, positions: [here, next], velocities };
         self.collision.follow(span).map_err(LayerError::new)
+    }
+
+    /// The fastest point of an obstacle on the way to the frame gone to, in m/s.
+    pub(crate) fn fastest_obstacle(&self) -> f64 {
+        self.fastest
     }
 
     /// Obstacles stand still as in frame `index`, from `start` on.

@@ -11,12 +11,13 @@ use clip::Frame;
 use dynamics::{
     Actor, ActorReport, Advanced, BodyBuilder, ContactModel, DeliveredSurface, Scene, Settings, Window,
 };
-use geometry::Vec3;
+use geometry::{Bounds, Vec3};
 use shot::{FrameResult, LayerError, Simulation, Target};
 
 use super::contact::{Collider, Skin};
 use super::points::to_vectors;
 use super::stepping::explain;
+use super::watch::Watch;
 
 /// What a layer brings to a simulation: an actor with its body, and what surrounds them.
 pub(crate) struct Member {
@@ -31,6 +32,8 @@ pub(crate) struct Member {
     pub(crate) adapts: bool,
     /// Seconds.
     pub(crate) pre_roll: f64,
+    /// The fastest wind that it meets, in m/s.
+    pub(crate) wind: f64,
     /// The surface that others meet.
     pub(crate) skin: Skin,
     /// Whether `contact` was asked for. Members of a group meet each other in any case.
@@ -48,6 +51,7 @@ pub(crate) struct Driver {
     members: Vec<Driven>,
     input: Input,
     pre_roll: f64,
+    watch: Watch,
 }
 
 /// What is left of a [`Member`] once its actor is on the scene.
@@ -78,6 +82,7 @@ impl Driver {
         let is_alone = members.len() == 1;
         let touches = !is_alone || first.touches;
         let pre_roll = members.iter().map(|member| member.pre_roll).fold(0.0, f64::max);
+        let wind = members.iter().map(|member| member.wind).fold(0.0, f64::max);
         let rest: Vec<Vec3> = members.iter().flat_map(|member| member.rest.clone()).collect();
         let (mut cast, mut skins, mut driven) = (Vec::new(), Vec::new(), Vec::new());
         for member in members {
@@ -96,7 +101,9 @@ impl Driver {
         let scene = Scene::new(cast, &rest, stepping).map_err(explain)?;
         let collider = if touches { Some(Collider::new(skins, &scene)?) } else { None };
         let input = Input { target, frames: BTreeMap::new(), points: BTreeMap::new() };
-        Ok(Self { scene, collider, members: driven, input, pre_roll })
+        let size = Bounds::of(rest.iter().copied()).diagonal();
+        let watch = Watch::new(scene.body().strongest_gravity(), wind, size, pre_roll);
+        Ok(Self { scene, collider, members: driven, input, pre_roll, watch })
     }
 
     /// Puts everything on the first frame and lets it settle.
@@ -112,6 +119,20 @@ impl Driver {
             scene.stand_still(1.0 / rate, against(collider))
         };
         self.scene.pre_roll(self.pre_roll, rate, &mut frame).map_err(explain)
+    }
+
+    /// Refuses a state that has come apart.
+    fn judge(&mut self, windows: &[Window]) -> Result<(), LayerError> {
+        let obstacles = self.collider.as_ref().map_or(0.0, Collider::fastest_obstacle);
+        self.watch.follow(windows, obstacles);
+        let Some(window) = windows.first() else { return Ok(()) };
+        let owner = |point: usize| {
+            let number = (0..self.members.len()).find(|&m| self.scene.part(m).points.contains(&point));
+            let mesh = number.map(|number| self.members[number].mesh);
+            mesh.and_then(|mesh| self.input.target.clip.meshes.get(mesh))
+                .map_or(String::new(), |m| m.name.clone())
+        };
+        self.watch.judge(window, &self.scene.state, owner)
     }
 
     /// The frame that the scene has come to, with what there is to tell of it.
@@ -182,6 +203,7 @@ impl Simulation for Driver {
             let sentence = "no step could follow the animation here: the flesh was put back on it";
             result.warnings.push(sentence.into());
         }
+        self.judge(&windows)?;
         self.deliver(index, &windows, &mut result)?;
         Ok(result)
     }
@@ -189,19 +211,25 @@ impl Simulation for Driver {
     fn checkpoint(&self) -> Vec<u8> {
         let scene = self.scene.to_bytes();
         let contact = self.collider.as_ref().map(|collider| collider.collision.to_bytes());
-        [&(scene.len() as u64).to_le_bytes()[..], &scene, &contact.unwrap_or_default()].concat()
+        let watch = self.watch.to_bytes();
+        [&watch[..], &(scene.len() as u64).to_le_bytes(), &scene, &contact.unwrap_or_default()].concat()
     }
 
     fn restore(&mut self, checkpoint: &[u8]) -> Result<(), LayerError> {
         let other = || LayerError::new("the checkpoint is not one of this simulation");
-        let (length, rest) = checkpoint.split_first_chunk::<8>().ok_or_else(other)?;
+        let (watch, rest) = checkpoint.split_first_chunk::<8>().ok_or_else(other)?;
+        let (length, rest) = rest.split_first_chunk::<8>().ok_or_else(other)?;
         let length = u64::from_le_bytes(*length) as usize;
         let (scene, contact) = rest.split_at_checked(length).ok_or_else(other)?;
         let restored = match &mut self.collider {
             Some(collider) => collider.collision.restore(contact),
             None => contact.is_empty(),
         };
-        if restored && self.scene.restore(scene) { Ok(()) } else { Err(other()) }
+        if !restored || !self.scene.restore(scene) {
+            return Err(other());
+        }
+        self.watch.restore(*watch);
+        Ok(())
     }
 
     fn notes(&self) -> Vec<(String, String)> {

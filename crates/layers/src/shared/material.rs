@@ -13,27 +13,35 @@ use shot::Diagnostic;
 pub struct MaterialDials {
     /// Mass per area, in kg/m².
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("minimum" = 1e-3, "maximum" = 100.0, "x-usual" = [0.01, 3.0]))]
     pub area_density: Option<f64>,
     /// Resistance to stretching in all directions, in N/m; shearing changes with it.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("minimum" = 1.0, "maximum" = 1e7, "x-usual" = [10.0, 1e6]))]
     pub stretch: Option<f64>,
     /// Resistance to bending in all directions, in N·m.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("minimum" = 0.0, "maximum" = 100.0, "x-usual" = [0.0, 0.1]))]
     pub bend: Option<f64>,
     /// How much of the resistance to stretching is left when it is pushed together, from 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("minimum" = 1e-4, "maximum" = 1.0))]
     pub compression: Option<f64>,
     /// Internal friction: the damping ratio of ripples of 5 Hz; 1 is critical.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("minimum" = 0.0, "maximum" = 100.0, "x-usual" = [0.0, 2.0]))]
     pub damping: Option<f64>,
     /// How hard air pushes: 0 vacuum, 1 real air.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("minimum" = 0.0, "maximum" = 1000.0, "x-usual" = [0.0, 10.0]))]
     pub air_drag: Option<f64>,
     /// Curvature, in 1/m, beyond which a fold stays as a crease.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("minimum" = 0.0, "maximum" = 1e6))]
     pub yield_curvature: Option<f64>,
     /// How creases harden (above 0) or soften (below), in m.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("minimum" = -10.0, "maximum" = 10.0, "x-usual" = [-1.0, 1.0]))]
     pub hardening: Option<f64>,
 }
 
@@ -45,34 +53,44 @@ pub struct MaterialDials {
 pub struct FabricDials {
     /// Mass per area, in kg/m². Default: the material's.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("minimum" = 1e-3, "maximum" = 100.0, "x-usual" = [0.01, 3.0]))]
     pub area_density: Option<f64>,
     /// Resistance to stretching along the warp (u), in N/m. Default: the material's.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("minimum" = 1.0, "maximum" = 1e7, "x-usual" = [10.0, 1e6]))]
     pub stretch_warp: Option<f64>,
     /// Resistance to stretching along the weft (v), in N/m. Default: the material's.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("minimum" = 1.0, "maximum" = 1e7, "x-usual" = [10.0, 1e6]))]
     pub stretch_weft: Option<f64>,
     /// Resistance to shearing, in N/m: how hard it is to pull the cloth on the bias. Default: the material's.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("minimum" = 0.1, "maximum" = 1e7, "x-usual" = [1.0, 1e6]))]
     pub shear: Option<f64>,
     /// How much of the resistance to stretching is left when the cloth is pushed together, from 0 to 1: woven cloth buckles
     /// in waves too small to see, solid sheets do not. Default: the material's.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("minimum" = 1e-4, "maximum" = 1.0))]
     pub compression: Option<f64>,
     /// How much the cloth narrows when it is pulled: 0 not at all, 0.5 as rubber does. Default: the material's.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("minimum" = 0.0, "maximum" = 0.99, "x-usual" = [0.0, 0.5]))]
     pub poisson: Option<f64>,
     /// Resistance to bending of the warp threads, in N·m. Default: the material's.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("minimum" = 0.0, "maximum" = 100.0, "x-usual" = [0.0, 0.1]))]
     pub bend_warp: Option<f64>,
     /// Resistance to bending of the weft threads, in N·m. Default: the material's.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("minimum" = 0.0, "maximum" = 100.0, "x-usual" = [0.0, 0.1]))]
     pub bend_weft: Option<f64>,
     /// Internal friction: the damping ratio of ripples of 5 Hz; 1 is critical. Default: the material's.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("minimum" = 0.0, "maximum" = 100.0, "x-usual" = [0.0, 2.0]))]
     pub damping: Option<f64>,
     /// How hard air pushes: 0 vacuum, 1 real air. Default: the material's.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("minimum" = 0.0, "maximum" = 1000.0, "x-usual" = [0.0, 10.0]))]
     pub air_drag: Option<f64>,
 }
 

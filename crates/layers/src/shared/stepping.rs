@@ -41,6 +41,9 @@ pub(crate) fn explain(error: dynamics::Error) -> LayerError {
         dynamics::Error::Explained { sentence, remedy } => {
             return LayerError::new(sentence.clone()).with_help(remedy.clone());
         }
+        dynamics::Error::Stuck { .. } => {
+            "something there is pinched, tangled or pulled apart: look at the input there, raise `tolerance`, lower the stiffness or `contact.thickness`, or set `substeps` to a number"
+        }
         dynamics::Error::NotFinite { .. } => "raise `substeps`, or look for a jump in the input",
         _ => return LayerError::new(error),
     };

@@ -17,12 +17,13 @@ pub struct Text {
     /// What is written.
     pub words: String,
     /// The middle of the line, in metres from the lower left corner.
+    #[schemars(extend("minimum" = -1e6, "maximum" = 1e6))]
     pub centre: [f64; 2],
     /// Height of capitals in metres.
-    #[schemars(extend("exclusiveMinimum" = 0.0))]
+    #[schemars(extend("minimum" = 1e-6, "maximum" = 1e6))]
     pub height: f64,
     /// Width of the pen in metres.
-    #[schemars(extend("exclusiveMinimum" = 0.0))]
+    #[schemars(extend("minimum" = 1e-6, "maximum" = 1e6))]
     pub pen: f64,
 }
 
@@ -31,9 +32,10 @@ pub struct Text {
 #[serde(deny_unknown_fields)]
 pub struct Disc {
     /// Its middle, in metres from the lower left corner: two numbers, in a volume three.
-    #[schemars(length(min = 2, max = 3))]
+    #[schemars(length(min = 2, max = 3), extend("minimum" = -1e6, "maximum" = 1e6))]
     pub centre: Vec<f64>,
     /// Its radius in metres.
+    #[schemars(extend("minimum" = 0.0, "maximum" = 1e6))]
     pub radius: f64,
 }
 
@@ -42,10 +44,10 @@ pub struct Disc {
 #[serde(deny_unknown_fields)]
 pub struct Bar {
     /// One corner, in metres from the lower left corner: two numbers, in a volume three.
-    #[schemars(length(min = 2, max = 3))]
+    #[schemars(length(min = 2, max = 3), extend("minimum" = -1e6, "maximum" = 1e6))]
     pub from: Vec<f64>,
     /// The opposite corner.
-    #[schemars(length(min = 2, max = 3))]
+    #[schemars(length(min = 2, max = 3), extend("minimum" = -1e6, "maximum" = 1e6))]
     pub to: Vec<f64>,
 }
 
@@ -54,10 +56,10 @@ pub struct Bar {
 #[serde(deny_unknown_fields)]
 pub struct Stroke {
     /// The points, in metres.
-    #[schemars(length(min = 2))]
+    #[schemars(length(min = 2), extend("minimum" = -1e6, "maximum" = 1e6))]
     pub points: Vec<[f64; 2]>,
     /// Width of the pen in metres.
-    #[schemars(range(min = 0.0))]
+    #[schemars(extend("minimum" = 0.0, "maximum" = 1e6))]
     pub pen: f64,
     /// Whether the line closes and what lies inside is painted too.
     #[serde(default)]
@@ -69,10 +71,11 @@ pub struct Stroke {
 #[serde(deny_unknown_fields)]
 pub struct Noise {
     /// How large the clouds are, in metres.
-    #[schemars(extend("exclusiveMinimum" = 0.0))]
+    #[schemars(extend("minimum" = 1e-6, "maximum" = 1e6))]
     pub size: f64,
     /// Another seed, other clouds.
     #[serde(default = "default_seed")]
+    #[schemars(extend("minimum" = 0, "maximum" = 9_223_372_036_854_775_807_u64))]
     pub seed: u64,
     /// How many times finer clouds are added, each half the size.
     #[serde(default = "default_octaves")]
@@ -93,11 +96,14 @@ fn default_octaves() -> u32 {
 #[serde(deny_unknown_fields)]
 pub struct PathKey {
     /// Seconds from the first frame.
+    #[schemars(extend("minimum" = -1e5, "maximum" = 1e5))]
     pub time: f64,
     /// Where the shape's zero lies, in metres from the lower left corner.
+    #[schemars(extend("minimum" = -1e6, "maximum" = 1e6))]
     pub at: [f64; 2],
     /// Degrees by which it is turned, anticlockwise.
     #[serde(default)]
+    #[schemars(extend("minimum" = -1e7, "maximum" = 1e7))]
     pub turn: f64,
 }
 

@@ -37,13 +37,15 @@ pub struct Image {
     /// The silhouette of the scene's meshes, frame by frame.
     pub silhouette: Option<Silhouette>,
     /// The value of black. It may be larger than that of white.
+    #[schemars(extend("minimum" = -1e6, "maximum" = 1e6, "x-usual" = [-1000.0, 1000.0]))]
     pub black: f64,
     /// The value of white.
+    #[schemars(extend("minimum" = -1e6, "maximum" = 1e6, "x-usual" = [-1000.0, 1000.0]))]
     pub white: f64,
     /// Which part of a picture's colour counts.
     pub channel: Channel,
     /// Blurs by so many metres (the standard deviation).
-    #[schemars(range(min = 0.0))]
+    #[schemars(extend("minimum" = 0.0, "maximum" = 1e6))]
     pub smooth: f64,
     /// Over which fraction of the box the ends are bent towards each other along periodic sides, so that a picture has no seam there.
     #[schemars(range(min = 0.0, max = 0.5))]
@@ -52,13 +54,15 @@ pub struct Image {
     #[schemars(range(min = 0.0, max = 1.0))]
     pub grain: f64,
     /// How large the clouds of `grain` are, in metres.
-    #[schemars(extend("exclusiveMinimum" = 0.0))]
+    #[schemars(extend("minimum" = 1e-6, "maximum" = 1e6))]
     pub grain_size: f64,
     /// Another seed, other clouds.
+    #[schemars(extend("minimum" = 0, "maximum" = 9_223_372_036_854_775_807_u64))]
     pub grain_seed: u64,
     /// How a disc, bar or stroke moves: where its zero lies and how it is turned, at times.
     pub path: Vec<PathKey>,
     /// The number of the sequence's file for the film's first frame. Default: the first there is.
+    #[schemars(extend("minimum" = 0, "maximum" = 1_000_000_000))]
     pub first: Option<u64>,
     /// What comes after the last file of a sequence.
     pub repeat: Repeat,

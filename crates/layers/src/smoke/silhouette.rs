@@ -42,6 +42,7 @@ pub struct Window {
     pub view: ViewSide,
     /// The point of the scene in the middle of the box. Default: the middle of everything that happens, with the floor of the box under the
     /// lowest point.
+    #[schemars(extend("minimum" = -1e6, "maximum" = 1e6))]
     pub centre: Option<[f64; 3]>,
 }
 

@@ -35,6 +35,7 @@ pub struct Tests {
     #[schemars(range(min = 1, max = 10_000))]
     pub frames: usize,
     /// Another seed, other frames and other clusters.
+    #[schemars(extend("minimum" = 0, "maximum" = 9_223_372_036_854_775_807_u64))]
     pub seed: u64,
 }
 

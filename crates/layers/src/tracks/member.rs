@@ -105,6 +105,7 @@ impl Tracks {
             stepping: stepping(settings.integrator, settings.substeps, settings.tolerance),
             adapts: false,
             pre_roll: settings.pre_roll,
+            wind: settings.wind.fastest(),
             is_same_mesh: settings.is_same_mesh(),
             notes,
             warnings,
