@@ -120,10 +120,8 @@ fn waves(count: usize) -> clip::Result<Clip> {
     let source = Waves { side: SIDE, count };
     let rest = source.read(0)?.points.swap_remove(0);
     let side = SIDE as u32;
-    let triangles: Vec<[u32; 3]> = source
-        .cells()
-        .flat_map(|a| [[a, a + side, a + 1], [a + 1, a + side, a + side + 1]])
-        .collect();
+    let triangles: Vec<[u32; 3]> =
+        source.cells().flat_map(|a| [[a, a + side, a + 1], [a + 1, a + side, a + side + 1]]).collect();
     Ok(Clip::still(Mesh::new("waves", rest, &triangles), 24.0, count).with_frames(Arc::new(source)))
 }
 

@@ -288,7 +288,8 @@ impl Listener {
 impl Progress for Listener {
     fn event(&self, event: Event<'_>) {
         let mut slot = self.slot();
-        let is_preparing = matches!(event, Event::NoLocks { .. } | Event::Layer { .. } | Event::Preparing { .. });
+        let is_preparing =
+            matches!(event, Event::NoLocks { .. } | Event::Layer { .. } | Event::Preparing { .. });
         interrupt::at_once(is_preparing);
         match event {
             Event::Layer { layer, index, of, reused, frames } => {

@@ -88,6 +88,11 @@ impl Clip {
         self.frames.count()
     }
 
+    /// Whether there is a frame at `index`: what layers ask, rather than [`frame_count`](Self::frame_count).
+    pub fn has_frame(&self, index: usize) -> bool {
+        self.frames.has(index)
+    }
+
     /// The frame at `index`, counted from zero.
     pub fn frame(&self, index: usize) -> Result<Frame> {
         self.frames.read(index)

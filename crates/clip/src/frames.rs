@@ -17,6 +17,11 @@ pub struct Frame {
 pub trait Frames: Send + Sync {
     /// How many frames there are.
     fn count(&self) -> usize;
+    /// Whether there is a frame at `index`. To be asked rather than [`count`](Self::count) by what works its way through the frames: it says
+    /// less, so that what comes of it still holds when frames are added far behind.
+    fn has(&self, index: usize) -> bool {
+        index < self.count()
+    }
     /// The frame at `index`; [`Error::NoSuchFrame`] beyond the end.
     fn read(&self, index: usize) -> Result<Frame>;
     /// The grids that go with the frame at `index`; most clips have none. They are large, so they are read by themselves.

@@ -86,9 +86,11 @@ struct Smoothing {
 
 impl Simulation for Smoothing {
     fn frame(&mut self, index: usize) -> Result<FrameResult, LayerError> {
-        let last = self.input.clip.frame_count() - 1;
         let reach = self.weights.len() - 1;
-        let (from, to) = (index.saturating_sub(reach), (index + reach).min(last));
+        let from = index.saturating_sub(reach);
+        // where the clip ends before the window does, this is its last frame
+        let to =
+            (index..=index + reach).rev().find(|frame| self.input.clip.has_frame(*frame)).unwrap_or(index);
         while self.window.front().is_some_and(|(frame, _)| *frame < from) {
             self.window.pop_front();
         }
@@ -97,7 +99,7 @@ impl Simulation for Smoothing {
             self.window.push_back((frame, self.input.points(frame)?));
         }
 
-        let coefficients = self.coefficients(index, from, to, last);
+        let coefficients = self.coefficients(index, from, to);
         let here = &self.window[index - from].1;
         let mut result = here.clone();
         for (p, out) in result.iter_mut().enumerate() {
@@ -135,10 +137,10 @@ impl Simulation for Smoothing {
 
 impl Smoothing {
     /// What each frame of the window `from..=to` weighs in the mean at `index`, the reflections at the ends included.
-    fn coefficients(&self, index: usize, from: usize, to: usize, last: usize) -> Vec<f64> {
+    fn coefficients(&self, index: usize, from: usize, to: usize) -> Vec<f64> {
         let mut coefficients = vec![0.0; to - from + 1];
         let reach = self.weights.len() as i64 - 1;
-        let last = last as i64;
+        let last = to as i64;
         for k in -reach..=reach {
             let mut weight = self.weights[k.unsigned_abs() as usize];
             let mut frame = index as i64 + k;

@@ -3,6 +3,7 @@
 mod layer;
 mod order;
 mod reads;
+mod trace;
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -11,6 +12,7 @@ use std::sync::Arc;
 use clip::{Clip, Files};
 
 use self::layer::{Job, Order};
+use self::trace::InputChain;
 use crate::diagnostic::Diagnostics;
 use crate::group::{Group, Member, in_groups};
 use crate::key::{BakeKey, canonical};
@@ -213,6 +215,11 @@ impl Shot {
                 Purpose::Make => Store::open(bakes.join(folder), key),
                 Purpose::ReadAll | Purpose::ReadSome => Ok(Store::at(bakes.join(folder), key)),
             })?;
+        if purpose == Purpose::Make {
+            for job in &mut jobs {
+                job.take_over(&bakes_of(&bakes, job.name()))?;
+            }
+        }
         for (index, job) in jobs.iter().enumerate() {
             let (layer, of, reused, frames) = (job.name(), plan.len(), job.reused(), job.need());
             context.progress.event(Event::Layer { layer, index, of, reused, frames });
@@ -253,8 +260,9 @@ impl Shot {
         let ahead = |planned: &Planned<'_>| planned.group.look_ahead(|mesh| target(input.clone(), mesh));
         let look_ahead: Vec<usize> = plan.iter().map(ahead).collect();
         let needs = needs(&look_ahead, wanted, input.frame_count());
+        let chain = Arc::new(InputChain::new(input));
         let mut clip = input.clone();
-        let mut jobs = Vec::new();
+        let (mut jobs, mut below) = (Vec::new(), None);
         for (planned, (need, look_ahead)) in plan.iter().zip(needs.into_iter().zip(look_ahead)) {
             let carried = planned.group.carried(target, &clip)?;
             let order = Order {
@@ -266,8 +274,12 @@ impl Shot {
                 need,
                 look_ahead,
                 registry: &self.registry,
+                recipe: planned.recipe,
+                input: chain.clone(),
+                below: below.take(),
             };
             let job = Job::new(order, open(&planned.folder, planned.key)?);
+            below = Some(job.trace());
             clip = carried.with_frames(Arc::new(job.frames()));
             jobs.push(job);
         }
@@ -282,37 +294,37 @@ impl Shot {
         manifest: &Manifest,
         files: &Files,
     ) -> Result<Vec<Planned<'_>>, Error> {
-        let mut below = input_key;
+        // the keys of what is below: with the input, and without
+        let (mut below, mut below_recipe) = (input_key, BakeKey::of(&[b"followthrough recipe"]));
         let mut clip = clip.clone();
         let mut plan = Vec::new();
         let layers = self.layers.iter().zip(&manifest.layers).filter(|(entry, _)| entry.is_active());
         for entries in in_groups(layers, |(entry, _)| entry) {
-            let (mut members, mut keys) = (Vec::new(), Vec::new());
+            let (mut members, mut keys, mut recipes) = (Vec::new(), Vec::new(), Vec::new());
             for (entry, own_files) in entries {
                 let targets =
                     entry.targets(&clip, files).map_err(|_| Diagnostics(self.check_with(&clip, files)))?;
                 for Target { mesh, .. } in targets {
-                    keys.push(layer_key(entry, mesh, below, &manifest.hashes(own_files)));
+                    let own_files = manifest.hashes(own_files);
+                    keys.push(layer_key(entry, mesh, below, &own_files));
+                    recipes.push(layer_key(entry, mesh, below_recipe, &own_files));
                     members.push(Member { entry, mesh });
                 }
             }
             let group = Group { members };
             let of = |clip: Clip, mesh| Target { clip, mesh, files: files.clone() };
             clip = group.carried(of, &clip)?;
-            let key = match keys[..] {
-                [alone] => alone,
-                _ => {
-                    let parts = std::iter::once(&b"followthrough group"[..]);
-                    BakeKey::of(&parts.chain(keys.iter().map(|key| key.bytes())).collect::<Vec<_>>())
-                }
-            };
+            let key = group_key(&keys);
+            // a layer may give back another mesh
+            let recipe = BakeKey::of(&[group_key(&recipes).bytes(), input::still_key(&clip).bytes()]);
             let folder = format!("{}-{}", file_name(group.name()), key.short());
             // the strength is no part of the layer's own key: its result is stored whole and mixed when it is read
-            below = match group.strength() {
+            let mixed = |key: BakeKey| match group.strength() {
                 1.0 => key,
                 strength => BakeKey::of(&[key.bytes(), &strength.to_le_bytes()]),
             };
-            plan.push(Planned { group, key, folder });
+            (below, below_recipe) = (mixed(key), mixed(recipe));
+            plan.push(Planned { group, key, recipe, folder });
         }
         Ok(plan)
     }
@@ -332,6 +344,8 @@ enum Purpose {
 struct Planned<'a> {
     group: Group<'a>,
     key: BakeKey,
+    /// The same, of everything but the input.
+    recipe: BakeKey,
     folder: String,
 }
 
@@ -354,6 +368,17 @@ fn layer_key(entry: &LayerEntry, mesh: usize, below: BakeKey, files: &[&[u8]]) -
     ];
     parts.extend(files);
     BakeKey::of(&parts)
+}
+
+/// The key of layers that are simulated as one.
+fn group_key(keys: &[BakeKey]) -> BakeKey {
+    match keys {
+        [alone] => *alone,
+        _ => {
+            let parts = std::iter::once(&b"followthrough group"[..]);
+            BakeKey::of(&parts.chain(keys.iter().map(|key| key.bytes())).collect::<Vec<_>>())
+        }
+    }
 }
 
 /// How many frames each layer must bake so that the highest has `wanted`: those below layers that look ahead need more.
@@ -393,17 +418,20 @@ fn folders_in(bakes: &Path) -> impl Iterator<Item = PathBuf> + use<> {
     folders.into_iter()
 }
 
-/// Removes every bake of a layer, superseded ones included.
-fn forget(bakes: &Path, layer: &str) -> Result<(), Error> {
+/// Every bake of a layer, superseded ones included.
+fn bakes_of(bakes: &Path, layer: &str) -> Vec<PathBuf> {
     let prefix = format!("{}-", file_name(layer));
-    for folder in folders_in(bakes) {
+    let is_key = |rest: &str| rest.len() == 16 && rest.bytes().all(|b| b.is_ascii_hexdigit());
+    let is_of_layer = |folder: &PathBuf| {
         let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let is_key = |rest: &str| rest.len() == 16 && rest.bytes().all(|b| b.is_ascii_hexdigit());
-        if name.strip_prefix(&prefix).is_some_and(is_key) {
-            fs::remove_dir_all(&folder).map_err(Error::io(&folder))?;
-        }
-    }
-    Ok(())
+        name.strip_prefix(&prefix).is_some_and(is_key)
+    };
+    folders_in(bakes).filter(is_of_layer).collect()
+}
+
+/// Removes them.
+fn forget(bakes: &Path, layer: &str) -> Result<(), Error> {
+    bakes_of(bakes, layer).iter().try_for_each(|folder| fs::remove_dir_all(folder).map_err(Error::io(folder)))
 }
 
 /// A layer's name with everything replaced that some file system dislikes.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use clip::{Clip, Files, Frame, Frames, ReadOptions};
+use clip::{Clip, Files, Frame, Frames, Mesh, ReadOptions};
 
 use crate::key::{BakeKey, canonical};
 use crate::manifest::Manifest;
@@ -74,6 +74,55 @@ impl Shot {
         }
         Ok(BakeKey::of(&parts))
     }
+}
+
+/// The hash of everything that a layer can see of a clip and that does not move.
+pub(crate) fn still_key(clip: &Clip) -> BakeKey {
+    let mut hasher = blake3::Hasher::new();
+    let mut add = |bytes: &[u8]| {
+        hasher.update(&(bytes.len() as u64).to_le_bytes());
+        hasher.update(bytes);
+    };
+    add(env!("CARGO_PKG_VERSION").as_bytes());
+    add(&clip.frame_rate_hz.to_le_bytes());
+    for mesh in &clip.meshes {
+        // field by field: one that is added later must be thought of here
+        let Mesh { name, rest_points, vertex_points, faces, uvs, more_uvs, smoothing, parts, groups, skin } =
+            mesh;
+        add(name.as_bytes());
+        add(bytemuck::cast_slice(rest_points));
+        add(bytemuck::cast_slice(vertex_points));
+        add(bytemuck::cast_slice(faces.corners()));
+        add(bytemuck::cast_slice(&faces.iter().map(|face| face.len() as u32).collect::<Vec<_>>()));
+        add(bytemuck::cast_slice(uvs));
+        more_uvs.iter().for_each(|uvs| add(bytemuck::cast_slice(uvs)));
+        add(bytemuck::cast_slice(smoothing));
+        add(format!("{parts:?}").as_bytes());
+        for group in groups {
+            add(group.name.as_bytes());
+            add(bytemuck::cast_slice(&group.weights));
+        }
+        add(format!("{skin:?}").as_bytes());
+    }
+    add(format!("{:?}", clip.skeleton).as_bytes());
+    add(format!("{:?}", clip.materials).as_bytes());
+    clip.images.iter().for_each(|image| add(&image.bytes));
+    BakeKey::of(&[hasher.finalize().as_bytes()])
+}
+
+/// The hash of one frame.
+pub(crate) fn frame_key(clip: &Clip, index: usize) -> Result<BakeKey, Error> {
+    let Frame { points, pose } = clip.frame(index)?;
+    let (pose, grids) = (format!("{pose:?}"), clip.grids(index)?);
+    let head = |grid: &clip::Grid| {
+        format!("{:?}", (&grid.name, grid.points, grid.size, grid.wraps, grid.weight, grid.since))
+    };
+    let names: Vec<String> = grids.iter().map(head).collect();
+    let mut parts: Vec<&[u8]> = points.iter().map(|points| bytemuck::cast_slice(points)).collect();
+    parts.push(pose.as_bytes());
+    parts.extend(names.iter().map(|name| name.as_bytes()));
+    parts.extend(grids.iter().map(|grid| bytemuck::cast_slice(&grid.values)));
+    Ok(BakeKey::of(&parts))
 }
 
 /// The hash of everything that a layer can see of a clip.

@@ -17,6 +17,11 @@ impl BakeKey {
         Self(hasher.finalize())
     }
 
+    /// The key of these bytes, as a file holds them.
+    pub(crate) fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(blake3::Hash::from_bytes(bytes))
+    }
+
     pub(crate) fn bytes(&self) -> &[u8] {
         self.0.as_bytes()
     }

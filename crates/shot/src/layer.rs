@@ -34,7 +34,10 @@ pub trait Layer: Send + Sync {
         true
     }
 
-    /// How many frames after frame `i` of the input are read to make frame `i`.
+    /// How many frames after frame `i` of the input are read to make frame `i`. A layer that reads more waits until they are there.
+    ///
+    /// What is read is watched: frames are kept when an input ends otherwise than before and they read nothing of it. Ask
+    /// [`Clip::has_frame`] for that, rather than how many frames there are.
     fn look_ahead(&self, _input: &Target) -> usize {
         0
     }

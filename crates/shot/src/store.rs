@@ -8,6 +8,7 @@
 //!     checkpoint-00042.bin   the simulation's state after frame 42, with a checksum
 //!     timings.txt            frame and seconds, one line each; for the report only
 //!     notes.json             what the simulation said about itself
+//!     made-from.txt          how much of the input each frame was made from
 //! ```
 //!
 //! Files are written under another name and renamed, so a killed process leaves no half frame under a frame's name;
@@ -56,6 +57,14 @@ impl Store {
     /// writing into it.
     pub(crate) fn at(folder: PathBuf, key: BakeKey) -> Self {
         Self { folder, key }
+    }
+
+    /// Another bake's folder, under the key that its first frame names; `None` where that is not the folder's own.
+    pub(crate) fn found(folder: PathBuf) -> Option<Self> {
+        let bytes = fs::read(folder.join("frame-00000.bin")).ok()?;
+        let key = codec::key_in(&bytes)?;
+        let named = folder.file_name()?.to_str()?.ends_with(&key.short());
+        named.then_some(Self { folder, key })
     }
 
     pub(crate) fn folder(&self) -> &Path {
@@ -114,16 +123,19 @@ impl Store {
         indices
     }
 
+    /// The whole checkpoint after a frame.
+    pub(crate) fn checkpoint(&self, index: usize) -> Option<Vec<u8>> {
+        let bytes = fs::read(self.checkpoint_path(index)).ok()?;
+        codec::open_checkpoint(&bytes, &self.key, index)
+    }
+
     /// The latest whole checkpoint after one of the frames `from..to`.
     pub(crate) fn checkpoint_in(&self, from: usize, to: usize) -> Option<(usize, Vec<u8>)> {
         if from >= to {
             return None;
         }
         let indices = self.checkpoints().into_iter().filter(|index| (from..to).contains(index));
-        indices.rev().find_map(|index| {
-            let bytes = fs::read(self.checkpoint_path(index)).ok()?;
-            Some((index, codec::open_checkpoint(&bytes, &self.key, index)?))
-        })
+        indices.rev().find_map(|index| Some((index, self.checkpoint(index)?)))
     }
 
     /// Notes how long a frame took. Not worth an error: timings decide nothing.

@@ -428,7 +428,7 @@ fn a_step_through_everything_is_shortened_and_not_looked_at_pair_by_pair() {
     let cloth = CollisionSurface::free("cloth", points.clone(), triangles.clone());
     let mut model = BarrierContact::new(vec![cloth], Attachment::identity(count), Vec::new()).expect("sound");
     let (masses, known) = (vec![1e-3; count], vec![false; count]);
-    let stage = ContactStage {
+    let stage = StageStart {
         start: &points,
         guess: &points,
         masses: &masses,

@@ -101,8 +101,8 @@ fn pose(separated: &Separated, input: &Target) -> Result<Vec<Vec3>, String> {
     let own = input.mesh();
     let points = match separated {
         Separated::Frame(index) => {
-            let count = input.clip.frame_count();
-            if *index >= count {
+            if !input.clip.has_frame(*index) {
+                let count = input.clip.frame_count();
                 return Err(format!("there is no frame {index}; the input has {count}"));
             }
             input.points(*index).map_err(|error| error.to_string())?

@@ -275,9 +275,12 @@ impl ObstacleMotion {
     fn at(&self, frame: f64, rate: f64) -> Result<Vec<Vec3>, LayerError> {
         match self {
             Self::Mesh { clip, mesh } => {
-                let last = clip.frame_count().saturating_sub(1);
-                let points =
-                    clip.checked_frame((frame.max(0.0) as usize).min(last))?.points.swap_remove(*mesh);
+                // after its last frame an obstacle stays where it is
+                let frame = match frame.max(0.0) as usize {
+                    frame if clip.has_frame(frame) => frame,
+                    _ => clip.frame_count().saturating_sub(1),
+                };
+                let points = clip.checked_frame(frame)?.points.swap_remove(*mesh);
                 Ok(points.iter().map(|p| Vec3::from(p.map(f64::from))).collect())
             }
             Self::Shape { points, centre, velocity, spin } => {

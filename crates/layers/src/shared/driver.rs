@@ -301,12 +301,12 @@ impl Input {
         let oldest = index.saturating_sub(2);
         self.frames.retain(|frame, _| *frame >= oldest);
         self.points.retain(|(frame, _), _| *frame >= oldest);
-        let (count, frame_rate_hz) = (self.target.clip.frame_count(), self.target.clip.frame_rate_hz);
+        let frame_rate_hz = self.target.clip.frame_rate_hz;
         let mut windows = Vec::new();
         for &mesh in meshes {
             let mut frames = [None, None, None, None];
             for (offset, frame) in frames.iter_mut().enumerate() {
-                let at = (index + offset).checked_sub(2).filter(|at| *at < count);
+                let at = (index + offset).checked_sub(2).filter(|at| self.target.clip.has_frame(*at));
                 *frame = at.map(|at| self.points(at, mesh)).transpose()?;
             }
             windows.push(Window { index, frame_rate_hz, frames });

@@ -1,5 +1,6 @@
 //! One layer: find out what is missing, and make it, frame by frame.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
@@ -8,6 +9,7 @@ use clip::{Clip, Files, Frame};
 
 use super::LayerBake;
 use super::reads::Reads;
+use super::trace::{InputChain, Trace};
 use crate::group::Group;
 use crate::layer::{Figures, FrameResult, LayerError, Simulation, Target};
 use crate::measure::Measure;
@@ -30,6 +32,12 @@ pub(super) struct Order<'a> {
     /// How many frames after its own each frame reads.
     pub(super) look_ahead: usize,
     pub(super) registry: &'a Registry,
+    /// The key of everything but the input.
+    pub(super) recipe: BakeKey,
+    /// The input of the lowest layer.
+    pub(super) input: Arc<InputChain>,
+    /// What the frames below were made from; `None` for the lowest layer.
+    pub(super) below: Option<Arc<Trace>>,
 }
 
 /// A layer at work.
@@ -41,6 +49,10 @@ pub(super) struct Job<'a> {
     reused: usize,
     /// What it has read.
     reads: Arc<Reads>,
+    /// What its frames were made from.
+    trace: Arc<Trace>,
+    /// How much of the input the state was made from that the simulation took up; `None` where that is not known.
+    restored_reach: Option<usize>,
     /// So many frames of the layer below must be there before it goes on, beside those that its next frame reads.
     waits_for: usize,
     /// There from the first frame that it makes to the last.
@@ -69,12 +81,15 @@ impl<'a> Job<'a> {
     pub(super) fn new(order: Order<'a>, store: Store) -> Self {
         let have: Vec<bool> = (0..order.need).map(|index| store.read_frame(index).is_some()).collect();
         let reused = have.iter().filter(|have| **have).count();
+        let trace = Arc::new(Trace::open(store.folder(), order.recipe));
         Self {
             order,
             store,
             have,
             reused,
             reads: Arc::default(),
+            trace,
+            restored_reach: Some(0),
             waits_for: 0,
             running: None,
             prepare_seconds: 0.0,
@@ -83,6 +98,11 @@ impl<'a> Job<'a> {
 
     pub(super) fn name(&self) -> &str {
         self.order.group.name()
+    }
+
+    /// What its frames were made from.
+    pub(super) fn trace(&self) -> Arc<Trace> {
+        self.trace.clone()
     }
 
     /// How many frames are wanted.
@@ -139,6 +159,45 @@ impl<'a> Job<'a> {
         StoredFrames::new(self.store.clone(), below, self.order.group.strength())
     }
 
+    /// Takes frames and states of other bakes of the layer that were made from the same: of an input with another ending, its beginning.
+    pub(super) fn take_over(&mut self, bakes: &[PathBuf]) -> Result<(), Error> {
+        for other in bakes.iter().filter(|folder| *folder != self.store.folder()) {
+            let Some(first) = self.missing() else { return Ok(()) };
+            let Some(store) = Store::found(other.clone()) else { continue };
+            let (trace, seconds) = (Trace::open(other, self.order.recipe), store.seconds(self.need()));
+            for index in first..self.need() {
+                if !trace.is_of(index, self.order.recipe, &self.order.input)? {
+                    break;
+                }
+                let (Some(frame), Some(reach)) = (store.read_frame(index), trace.reach(index)) else { break };
+                if !self.have[index] {
+                    self.store.write_frame(index, &frame)?;
+                    self.trace.note(index, reach, &self.order.input)?;
+                    seconds[index].iter().for_each(|seconds| self.store.note_seconds(index, *seconds));
+                    self.have[index] = true;
+                    self.reused += 1;
+                }
+                if let Some(state) = store.checkpoint(index) {
+                    self.store.write_checkpoint(index, &state)?;
+                }
+            }
+            if self.store.notes().is_empty() && self.missing() != Some(first) {
+                self.store.write_notes(&store.notes())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// How many frames of the input everything was made from that was read up to a frame, where that is known.
+    fn reach(&self, index: usize) -> Option<usize> {
+        let (read, count) = (self.reads.reach()?.max(index + 1), self.order.input.frame_count());
+        let reach = match &self.order.below {
+            Some(below) if read <= count => below.reach(read - 1)?,
+            _ => read,
+        };
+        Some(reach.max(self.restored_reach?).min(count + 1))
+    }
+
     /// Makes the first frame that is missing, from the nearest state before it that is known.
     pub(super) fn advance(
         &mut self,
@@ -190,6 +249,7 @@ impl<'a> Job<'a> {
         self.prepare_seconds += seconds;
         tracing::debug!(layer = self.name(), seconds, "prepared");
         context.progress.event(Event::Prepared { layer: self.name(), seconds });
+        self.restored_reach = Some(0);
         Ok(Running { simulation, next: 0, measures: self.measures() })
     }
 
@@ -197,7 +257,11 @@ impl<'a> Job<'a> {
     fn go_to(&mut self, running: &mut Running, index: usize, context: &Context<'_>) -> Result<(), Error> {
         if let Some((done, state)) = self.store.checkpoint_in(running.next, index) {
             match running.simulation.restore(&state) {
-                Ok(()) => running.next = done + 1,
+                Ok(()) => {
+                    running.next = done + 1;
+                    let earlier = self.restored_reach;
+                    self.restored_reach = self.trace.reach(done).and_then(|reach| Some(reach.max(earlier?)));
+                }
                 // a state that the layer does not take is no reason to give up as long as it can begin at 0
                 Err(failure) if running.next == 0 => {
                     tracing::warn!(layer = self.name(), frame = done, %failure, "checkpoint refused");
@@ -225,6 +289,9 @@ impl<'a> Job<'a> {
         }
         self.keep(index, result, &running.measures)?;
         self.store.write_checkpoint(index, &running.simulation.checkpoint())?;
+        if let Some(reach) = self.reach(index) {
+            self.trace.note(index, reach, &self.order.input)?;
+        }
         self.have[index] = true;
         let seconds = start.elapsed().as_secs_f64();
         self.store.note_seconds(index, seconds);

@@ -115,6 +115,12 @@ impl StoredFrame {
     }
 }
 
+/// The key that a frame's file says it is stored under.
+pub(crate) fn key_in(bytes: &[u8]) -> Option<BakeKey> {
+    let key = bytes.strip_prefix(FRAME_MARK)?.first_chunk::<32>()?;
+    Some(BakeKey::from_bytes(*key))
+}
+
 /// A simulation's state as a file.
 pub(crate) fn seal_checkpoint(key: &BakeKey, index: usize, state: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(state.len() + 128);

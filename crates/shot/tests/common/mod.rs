@@ -151,6 +151,9 @@ pub(crate) struct Mean {
     #[serde(default = "default_window")]
     #[schemars(extend("exclusiveMinimum" = 0.0))]
     pub(crate) window: f64,
+    /// Whether it asks how many frames there are, instead of whether there is a next one.
+    #[serde(default)]
+    pub(crate) counts: bool,
 }
 
 fn default_window() -> f64 {
@@ -169,18 +172,23 @@ impl Layer for Mean {
     }
 
     fn prepare(&self, input: &Target) -> Result<Box<dyn Simulation>, LayerError> {
-        Ok(Box::new(Averaging { ahead: self.look_ahead(input), input: input.clone() }))
+        let (ahead, counts) = (self.look_ahead(input), self.counts);
+        Ok(Box::new(Averaging { ahead, counts, input: input.clone() }))
     }
 }
 
 struct Averaging {
     input: Target,
     ahead: usize,
+    counts: bool,
 }
 
 impl Simulation for Averaging {
     fn frame(&mut self, index: usize) -> Result<FrameResult, LayerError> {
-        let last = (index + self.ahead).min(self.input.clip.frame_count() - 1);
+        let last = match self.counts {
+            true => (index + self.ahead).min(self.input.clip.frame_count() - 1),
+            false => (index..=index + self.ahead).rev().find(|at| self.input.clip.has_frame(*at)).unwrap(),
+        };
         let first = index.saturating_sub(self.ahead);
         let mut points = self.input.points(first)?;
         for frame in first + 1..=last {
