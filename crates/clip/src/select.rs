@@ -374,7 +374,11 @@ mod tests {
         assert_eq!(of("ear_l").unwrap(), [0.25; 6]);
         assert_eq!(of("ear_*").unwrap(), [0.5; 6]);
         assert_eq!(of("*").unwrap(), [1.0; 6]);
-        assert!(of("tail*").unwrap_err().to_string().contains("`root`, `ear_l`, `ear_r`"));
+        let words = of("tail*").unwrap_err().to_string();
+        assert!(
+            ["root", "ear_l", "ear_r"].iter().all(|name| words.contains(&format!("`{name}`"))),
+            "{words}"
+        );
     }
 
     #[test]
@@ -382,7 +386,7 @@ mod tests {
         let words = weights(r#"{"group":"hosit"}"#).unwrap_err().to_string();
         assert_eq!(
             words,
-            "there is no group `hosit` in mesh `flag`; there are `hoist`, `fly.end`, `fly.middle`"
+            "there is no group `hosit` in mesh `flag`; there are `hoist`, `fly.middle`, `fly.end`"
         );
         assert!(weights(r#"{"joint":"Head"}"#).unwrap_err().to_string().contains("it has none"));
         assert!(weights(r#"{"component":2}"#).unwrap_err().to_string().contains("`0`, `1`"));
