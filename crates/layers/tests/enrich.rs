@@ -152,8 +152,6 @@ fn mistakes_are_told_with_their_line() {
         ("material = \"felt\"", "there is no material `felt`"),
         ("follow = { group = \"beard\" }", "beard"),
         ("keys = [{ frame = 9 }, { frame = 3 }]", "not after"),
-        ("young = -3.0", "young"),
-        ("regions = [{ at = { group = \"ears\" }, poisson = 0.7 }]", "poisson"),
         ("separated = 999", "there is no frame 999; the input has 6"),
         ("separated = \"nowhere.obj\"", "nowhere.obj"),
         ("tets = \"nowhere.veg\"", "nowhere.veg"),
@@ -163,6 +161,19 @@ fn mistakes_are_told_with_their_line() {
         let mistakes = shot.check();
         let told: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
         assert!(told.iter().any(|told| told.contains(word)), "{lines}: {told:?}");
+    }
+    // numbers beyond their range are refused before the input is opened
+    for (lines, word) in [
+        ("young = -3.0", "`layer[0].young` must be at least 1"),
+        (
+            "regions = [{ at = { group = \"ears\" }, poisson = 0.7 }]",
+            "`layer[0].regions[0].poisson` must be at most 0.499",
+        ),
+    ] {
+        let Err(shot::Error::Invalid(mistakes)) = parse(&QUADRUPED.replace(line, lines)) else {
+            panic!("{lines}")
+        };
+        assert!(mistakes.0[0].message().contains(word), "{:?}", mistakes.0);
     }
 }
 

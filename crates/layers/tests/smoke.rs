@@ -252,7 +252,7 @@ fn absurd_temperatures_stop_with_time_place_and_dial_before_nan() {
     assert!(error.to_string().contains("m/s") && help.contains("`sound_speed`"), "{error}; {help}");
     // a sun: either it works or it says why not
     let sun =
-        "temperature = [{ disc = { centre = [0.5, 0.4], radius = 0.1 }, white = 1e7 }]\nmax_steps = 300";
+        "temperature = [{ disc = { centre = [0.5, 0.4], radius = 0.1 }, white = 1e6 }]\nmax_steps = 300";
     let error = bake(&parse_in(Path::new(""), &text(sun)), &out.path().join("sun")).err().unwrap();
     assert!(error.to_string().contains("max_steps"), "{error}");
 }

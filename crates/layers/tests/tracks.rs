@@ -62,7 +62,6 @@ fn averages_hold_and_a_resumed_bake_is_the_same_to_the_bit() {
 fn what_cannot_be_tracked_is_said_before_the_bake() {
     let cases = [
         ("material = \"vynil\"", "vinyl"),
-        ("subdivide = 1\nfabric = { bend = -1.0 }", "bend is -1"),
         // eight points, more clusters than triangles
         ("tests = { kind = \"clusters\", count = 13 }", "13 clusters of 12 triangles"),
         ("tests = { kind = \"harmonics\", count = 9 }", "only 8 points are free"),

@@ -114,7 +114,7 @@ fn wrong_types_and_values_out_of_range() {
         assert_mistake(&format!("{HEAD}{line}\n"), (6, column), excerpt, message, remedy);
     }
     let mistake = only("[input]\nfile = \"a.glb\"\nframe_rate = -24\n");
-    assert_eq!((mistake.line(), mistake.message()), (3, "`input.frame_rate` must be greater than 0"));
+    assert_eq!((mistake.line(), mistake.message()), (3, "`input.frame_rate` must be at least 0.01"));
     let mistake = only("[input]\nfile = \"a.glb\"\nframes = \"9-3\"\n");
     assert_eq!((mistake.line(), mistake.message()), (3, "`input.frames`: frames 9-3 end before they begin"));
 }
