@@ -22,6 +22,7 @@ pub(crate) const ALL: &[Demo] = &[
     Demo { name: "completion", text: include_str!("../demos/completion.toml") },
     Demo { name: "cape", text: include_str!("../demos/cape.toml") },
     Demo { name: "belly", text: include_str!("../demos/belly.toml") },
+    Demo { name: "pudding", text: include_str!("../demos/pudding.toml") },
     Demo { name: "repair", text: include_str!("../demos/repair.toml") },
     Demo { name: "push", text: include_str!("../demos/push.toml") },
     Demo { name: "drape", text: include_str!("../demos/drape.toml") },

@@ -34,6 +34,7 @@ mod grid;
 mod material;
 mod mesh;
 mod refine;
+mod scene;
 mod select;
 mod skeleton;
 mod tets;
@@ -55,6 +56,7 @@ pub use frames::{Frame, Frames, MemoryFrames};
 pub use grid::Grid;
 pub use material::{Image, Material};
 pub use mesh::{Group, Mesh, Part};
+pub use scene::Placement;
 pub use select::{BoxRegion, HeightRegion, Selector, SphereRegion};
 pub use skeleton::{Joint, Skeleton, Skin, Transform};
 pub use tets::{

@@ -186,3 +186,76 @@ fn what_a_group_cannot_be_is_said_where_it_is_written() {
         + "[[layer]]\nkind = \"smooth\"\nmesh = \"ball\"\ntogether = \"heap\"\n";
     assert!(parse(&smooth).check()[0].to_string().contains("by themselves"));
 }
+
+/// Two soft bodies from two files: a cherry lies in a pudding's dent, and weighs it down.
+const DESSERT: &str = r#"
+[input]
+file = "pudding.glb"
+duration = 0.5
+
+[[input.add]]
+file = "cherry.glb"
+offset = [0.0, 0.222, 0.0]
+scale = 1.2
+
+[[layer]]
+kind = "enrich"
+mesh = "pudding"
+together = "dessert"
+material = "jelly"
+young = 9e3
+tets = 500
+gravity = [0.0, -9.81, 0.0]
+follow = { group = "foot" }
+
+[[layer]]
+kind = "enrich"
+mesh = "cherry"
+together = "dessert"
+material = "rubber"
+young = 4e4
+density = 1500.0
+tets = 150
+gravity = [0.0, -9.81, 0.0]
+
+[output]
+files = []
+report = false
+"#;
+
+#[test]
+fn two_soft_bodies_from_two_files_push_each_other() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, clip) in [("pudding.glb", samples::pudding()), ("cherry.glb", samples::cherry())] {
+        clip::write(folder.path().join(name), &clip, &clip::WriteOptions::default()).unwrap();
+    }
+    let bake = |name: &str, text: &str| {
+        let reader = shot::Reader::new(layers::registry().with_film::<film::FilmLook>());
+        let shot = reader.parse("dessert.toml", text, folder.path()).unwrap();
+        assert_eq!(shot.check().iter().map(ToString::to_string).collect::<Vec<_>>(), Vec::<String>::new());
+        let options = BakeOptions { out: Some(folder.path().join(name)), ..Default::default() };
+        shot.bake(&options, &Context::SILENT).unwrap()
+    };
+    let both = bake("both", DESSERT);
+    assert_eq!((both.layers.len(), both.layers[0].meshes.clone()), (1, vec![0, 1]), "one simulation");
+    assert_eq!(both.clip.frame_count(), 12);
+    assert_eq!(crossings(&both.clip), 0);
+    let pairs = |index: usize| both.layers[0].figures[index].get("contact/pairs").unwrap();
+    assert!((4..12).map(pairs).fold(0.0, f64::max) > 0.0, "they touch");
+
+    // each feels the other: the pudding is lower than by itself, the cherry higher than in free fall
+    let (start, _) = DESSERT.split_once("[[layer]]\nkind = \"enrich\"\nmesh = \"cherry\"").unwrap();
+    let alone = bake(
+        "alone",
+        &format!("{}\n[output]\nfiles = []\nreport = false", start.replace("together = \"dessert\"", "")),
+    );
+    let rest = &both.clip.meshes[0].rest_points;
+    let pole = (0..rest.len()).max_by(|a, b| rest[*a][1].total_cmp(&rest[*b][1])).unwrap();
+    let top = |clip: &Clip| f64::from(clip.frame(11).unwrap().points[0][pole][1]);
+    assert!(top(&both.clip) < top(&alone.clip) - 0.003, "{} {}", top(&both.clip), top(&alone.clip));
+    assert!(
+        height(&both.clip, 1) > 0.1,
+        "half a second of free fall would be a metre: {}",
+        height(&both.clip, 1)
+    );
+}

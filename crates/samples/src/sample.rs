@@ -82,6 +82,12 @@ pub fn all() -> &'static [Sample] {
             summary: "a potted plant, lifted, jerked aside and put down",
             make: crate::plant,
         },
+        Sample {
+            name: "pudding",
+            summary: "a pudding that stands still, held by its foot",
+            make: crate::pudding,
+        },
+        Sample { name: "cherry", summary: "a ball about the origin that stands still", make: crate::cherry },
     ]
 }
 

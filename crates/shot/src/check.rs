@@ -144,14 +144,25 @@ impl Shot {
         if let Some(name) = &self.input.sample
             && !self.registry.has_sample(name)
         {
-            diagnostics.push(self.unknown_sample(name));
+            diagnostics.push(self.unknown_sample("input.sample", name));
+        }
+        for (index, added) in self.input.add.iter().enumerate() {
+            if let Some(name) = added.sample.as_ref().filter(|name| !self.registry.has_sample(name)) {
+                diagnostics.push(self.unknown_sample(&format!("input.add[{index}].sample"), name));
+            }
         }
         let paths = [
             ("input.file", &self.input.file),
             ("input.mesh", &self.input.mesh),
             ("input.cache", &self.input.cache),
         ];
-        for (place, path) in paths.iter().filter_map(|(place, path)| Some((*place, path.as_ref()?))) {
+        let paths = paths.map(|(place, path)| (place.to_owned(), path));
+        let added = self.input.add.iter().enumerate().flat_map(|(index, added)| {
+            let at = move |key: &str| format!("input.add[{index}].{key}");
+            [(at("file"), &added.file), (at("mesh"), &added.mesh), (at("cache"), &added.cache)]
+        });
+        let paths: Vec<_> = paths.into_iter().chain(added).collect();
+        for (place, path) in paths.iter().filter_map(|(place, path)| Some((place, path.as_ref()?))) {
             let full = self.folder.join(path);
             let pattern = path.to_string_lossy().contains(['#', '%']);
             if !pattern && !full.is_file() {

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
-use clip::{Clip, Files, Frame, Frames, Mesh, ReadOptions};
+use clip::{Clip, Files, Frame, Frames, Mesh, Placement, ReadOptions};
+use glam::DQuat;
 
+use crate::diagnostic::Diagnostics;
 use crate::key::{BakeKey, canonical};
 use crate::manifest::Manifest;
-use crate::shot::Shot;
+use crate::shot::{AddedInput, Shot};
 use crate::{Error, FrameRange};
 
 impl Shot {
@@ -17,31 +19,106 @@ impl Shot {
 
     /// The same, read through these files.
     pub(crate) fn open_input_among(&self, files: &Files) -> Result<Clip, Error> {
-        let clip = match (&self.input.file, &self.input.sample) {
+        let mut scene = match (&self.input.file, &self.input.sample) {
             (Some(file), _) => clip::read(files.path(file), &self.read_options(files))?,
-            (None, Some(name)) => match self.registry.sample(name) {
-                Some(clip) => clip,
-                None => return Err(crate::diagnostic::Diagnostics(vec![self.unknown_sample(name)]).into()),
-            },
+            (None, Some(name)) => self.open_sample("input.sample", name)?,
             (None, None) if self.input.duration.is_some() => {
                 let rate = self.input.frame_rate.unwrap_or(clip::DEFAULT_FRAME_RATE_HZ);
-                let seconds = self.input.duration.unwrap_or_default();
-                Clip::empty(&self.name, rate, (seconds * rate).round().max(1.0) as usize)
+                Clip::empty(&self.name, rate, self.frames_of_duration(rate).unwrap_or(1))
             }
             (None, None) => {
                 let words = "the input needs a `file`, a `sample` or a `duration`";
-                let diagnostic = self.diagnostic("input", words);
-                return Err(crate::diagnostic::Diagnostics(vec![diagnostic]).into());
+                return Err(Diagnostics(vec![self.diagnostic("input", words)]).into());
             }
         };
+        for (index, added) in self.input.add.iter().enumerate() {
+            scene = self.with_added(&scene, index, added, files)?;
+        }
+        if let Some(count) = self.frames_of_duration(scene.frame_rate_hz) {
+            scene = scene.lasting(count);
+        }
         match self.input.frames {
-            Some(range) => cropped(&clip, range),
-            None => Ok(clip),
+            Some(range) => cropped(&scene, range),
+            None => Ok(scene),
         }
     }
 
-    pub(crate) fn unknown_sample(&self, name: &str) -> crate::Diagnostic {
-        self.diagnostic("input.sample", format!("there is no sample `{name}`"))
+    /// How many frames `duration` makes.
+    fn frames_of_duration(&self, rate: f64) -> Option<usize> {
+        self.input.duration.map(|seconds| (seconds * rate).round().max(1.0) as usize)
+    }
+
+    fn open_sample(&self, place: &str, name: &str) -> Result<Clip, Error> {
+        let sample = self.registry.sample(name);
+        sample.ok_or_else(|| Diagnostics(vec![self.unknown_sample(place, name)]).into())
+    }
+
+    /// The scene with one more file in it.
+    fn with_added(
+        &self,
+        scene: &Clip,
+        index: usize,
+        added: &AddedInput,
+        files: &Files,
+    ) -> Result<Clip, Error> {
+        let at = |key: &str| format!("input.add[{index}].{key}");
+        let other = match (&added.file, &added.sample) {
+            (Some(file), _) => {
+                let options = self.options_of(added, Some(scene.frame_rate_hz), files);
+                clip::read(files.path(file), &options)?
+            }
+            (None, name) => self.open_sample(&at("sample"), name.as_deref().unwrap_or_default())?,
+        };
+        if (other.frame_rate_hz - scene.frame_rate_hz).abs() > 1e-6 * scene.frame_rate_hz
+            && other.frame_count() > 1
+        {
+            let [theirs, ours] = [other.frame_rate_hz, scene.frame_rate_hz];
+            let key = if added.file.is_some() { "file" } else { "sample" };
+            let message = format!("it has {theirs} frames a second, and the scene {ours}");
+            let help = "give the scene its frame rate, or export it at the scene's";
+            return Err(Diagnostics(vec![self.diagnostic(&at(key), message).with_help(help)]).into());
+        }
+        let joints = scene.skeleton.iter().flat_map(|skeleton| &skeleton.joints);
+        let parent = match &added.parent {
+            None => None,
+            Some(name) => match joints.clone().position(|joint| joint.name == *name) {
+                Some(joint) => Some(joint),
+                None => {
+                    let message = format!("there is no joint `{name}` in the scene so far");
+                    let diagnostic = self.diagnostic(&at("parent"), message);
+                    let known = crate::suggest(name, joints.map(|joint| joint.name.as_str()));
+                    return Err(Diagnostics(vec![diagnostic.with_help(known)]).into());
+                }
+            },
+        };
+        let [x, y, z] = added.rotation.map(f64::to_radians);
+        let turn = DQuat::from_rotation_z(z) * DQuat::from_rotation_y(y) * DQuat::from_rotation_x(x);
+        let placement = Placement {
+            name: added.name.clone(),
+            offset: added.offset.into(),
+            rotation: if added.rotation == [0.0; 3] { DQuat::IDENTITY } else { turn },
+            scale: added.scale,
+            parent,
+            start: added.start,
+        };
+        Ok(scene.with_added(&other, &placement))
+    }
+
+    /// How a file that is added is read.
+    pub(crate) fn options_of(&self, added: &AddedInput, rate: Option<f64>, files: &Files) -> ReadOptions {
+        ReadOptions {
+            clip: added.clip.clone(),
+            frame_rate_hz: rate,
+            unit_in_metres: added.unit,
+            mesh: added.mesh.as_ref().map(|mesh| files.path(mesh)),
+            cache: added.cache.as_ref().map(|cache| files.path(cache)),
+            files: files.clone(),
+            ..ReadOptions::default()
+        }
+    }
+
+    pub(crate) fn unknown_sample(&self, place: &str, name: &str) -> crate::Diagnostic {
+        self.diagnostic(place, format!("there is no sample `{name}`"))
             .with_help(crate::suggest(name, self.registry.sample_names()))
     }
 
@@ -65,9 +142,8 @@ impl Shot {
         let mut parts: Vec<&[u8]> =
             vec![b"followthrough input", env!("CARGO_PKG_VERSION").as_bytes(), settings.as_bytes(), &rate];
         let made;
-        if self.input.file.is_some() {
-            parts.extend(manifest.hashes(&manifest.input));
-        } else {
+        parts.extend(manifest.hashes(&manifest.input));
+        if self.input.file.is_none() || self.input.add.iter().any(|added| added.file.is_none()) {
             // a sample is code: what it makes is the only thing that tells whether it changed
             made = content_key(clip)?;
             parts.push(made.bytes());

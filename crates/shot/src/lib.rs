@@ -110,5 +110,5 @@ pub use range::FrameRange;
 pub use registry::{CountCrossings, FilmSettings, GroupSimulation, LayerKind, Registry};
 pub use reshape::Reshape;
 pub use schema::schema_of;
-pub use shot::{Input, LayerEntry, MeshNames, Output, Reader, Shot};
+pub use shot::{AddedInput, Input, LayerEntry, MeshNames, Output, Reader, Shot};
 pub use store::write_whole;

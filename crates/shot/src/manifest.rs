@@ -27,10 +27,15 @@ impl Manifest {
         let files_of =
             |named: &PathBuf, options: &clip::ReadOptions| clip::source_files(files.path(named), options);
         let options = shot.read_options(files);
-        let input = match &shot.input.file {
+        let mut input = match &shot.input.file {
             Some(file) => files_of(&file.to_path_buf(), &options)?,
             None => Vec::new(),
         };
+        for added in &shot.input.add {
+            if let Some(file) = &added.file {
+                input.extend(files_of(&file.to_path_buf(), &shot.options_of(added, None, files))?);
+            }
+        }
         // what belongs to other files is not what the shot says about its input
         let plain = clip::ReadOptions { files: files.clone(), ..clip::ReadOptions::default() };
         let all_of = |named: &[PathBuf]| -> Result<Vec<PathBuf>, Error> {

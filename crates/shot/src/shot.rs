@@ -84,7 +84,8 @@ pub struct Input {
     pub file: Option<FilePath>,
     /// The name of a sample that comes with followthrough, instead of a file: `flag`, `curtain` and others.
     pub sample: Option<String>,
-    /// How many seconds a scene with nothing in it lasts, instead of a file or a sample: for layers that need no animation, such as smoke.
+    /// How many seconds the scene lasts. What ends earlier stays in its last frame, so that a still file lives as long as the shot. Without a
+    /// file or a sample it is a scene with nothing in it: for layers that need no animation, such as smoke. Default: until all files have ended.
     #[schemars(extend("minimum" = 1e-3, "maximum" = 3600.0, "x-usual" = [0.04, 600.0]))]
     pub duration: Option<f64>,
     /// The animation to take from a file that holds several. Default: the first.
@@ -104,6 +105,64 @@ pub struct Input {
     pub mesh: Option<FilePath>,
     /// The .pc2 or .mdd file that moves an .obj file.
     pub cache: Option<FilePath>,
+    /// More files in the same scene, each placed where it belongs: garments, props, another character.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub add: Vec<AddedInput>,
+}
+
+/// One more file, or a sample, in the scene. It is sampled at the scene's frame rate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct AddedInput {
+    /// The file, of any format that is read, relative to the shot file.
+    pub file: Option<FilePath>,
+    /// The name of a sample, instead of a file.
+    pub sample: Option<String>,
+    /// What its mesh is called in the scene; where it has several, and for its joints, the first part of their names: `ball/skin`.
+    /// Default: as in the file, with a number where that name is taken.
+    pub name: Option<String>,
+    /// The animation to take from a file that holds several. Default: the first.
+    pub clip: Option<String>,
+    /// How long one unit of the file is, in metres. Default: 1.
+    #[schemars(extend("minimum" = 1e-9, "maximum" = 1e9, "x-usual" = [1e-4, 1000.0]))]
+    pub unit: Option<f64>,
+    /// The OBJ whose points a .pc2 or .mdd file moves. Default: the one beside it with the same name.
+    pub mesh: Option<FilePath>,
+    /// The .pc2 or .mdd file that moves an .obj file.
+    pub cache: Option<FilePath>,
+    /// Where its origin comes to lie, in metres.
+    #[schemars(extend("minimum" = -1e6, "maximum" = 1e6, "x-usual" = [-1000.0, 1000.0]))]
+    pub offset: [f64; 3],
+    /// How it is turned: by so many degrees about x, then about y, then about z.
+    #[schemars(extend("minimum" = -36_000.0, "maximum" = 36_000.0, "x-usual" = [-360.0, 360.0]))]
+    pub rotation: [f64; 3],
+    /// How many times as large it becomes.
+    #[schemars(extend("minimum" = 1e-9, "maximum" = 1e9, "x-usual" = [1e-4, 1e4]))]
+    pub scale: f64,
+    /// The joint of the scene that carries it along: a hat on a head. It is placed as the scene is at rest. Default: it stays where it is put.
+    pub parent: Option<String>,
+    /// The frame of the scene at which it begins; until then it stands in its first frame.
+    #[schemars(extend("minimum" = 0, "maximum" = 1_000_000, "x-usual" = [0, 100_000]))]
+    pub start: usize,
+}
+
+impl Default for AddedInput {
+    fn default() -> Self {
+        Self {
+            file: None,
+            sample: None,
+            name: None,
+            clip: None,
+            unit: None,
+            mesh: None,
+            cache: None,
+            offset: [0.0; 3],
+            rotation: [0.0; 3],
+            scale: 1.0,
+            parent: None,
+            start: 0,
+        }
+    }
 }
 
 /// What comes out.
@@ -348,12 +407,28 @@ fn check_source(document: &Document, input: &Input, diagnostics: &mut Vec<Diagno
         let span = document.nearest(path).span.clone();
         diagnostics.push(Diagnostic::at(&document.source, span, message).with_help(help));
     };
-    if let (Some(_), true) = (input.duration, input.file.is_some() || input.sample.is_some()) {
-        say(
-            "input.duration",
-            "a `duration` is for an empty scene, but the input has something in it",
-            "remove it",
-        );
+    for (index, added) in input.add.iter().enumerate() {
+        let at = |key: &str| format!("input.add[{index}].{key}");
+        match (&added.file, &added.sample) {
+            (None, None) => {
+                say(&at("file"), "what is added needs a `file` or a `sample`", "name one of them")
+            }
+            (Some(_), Some(_)) => {
+                say(&at("sample"), "what is added has both a `file` and a `sample`", "keep one of the two");
+            }
+            (None, Some(_)) => {
+                let about_files = [
+                    ("clip", added.clip.is_some()),
+                    ("unit", added.unit.is_some()),
+                    ("mesh", added.mesh.is_some()),
+                    ("cache", added.cache.is_some()),
+                ];
+                for (key, _) in about_files.iter().filter(|(_, given)| *given) {
+                    say(&at(key), &format!("`{key}` is about files, but this is a sample"), "remove it");
+                }
+            }
+            (Some(_), None) => {}
+        }
     }
     match (&input.file, &input.sample) {
         (None, None) if input.duration.is_some() => {

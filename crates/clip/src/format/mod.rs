@@ -30,6 +30,7 @@ mod stl;
 mod usd;
 
 pub(crate) use atomic::AtomicFile;
+pub(crate) use gltf::move_images;
 
 pub use atomic::write_whole;
 pub use bvh::{BvhChannel, BvhLayout};

@@ -35,11 +35,14 @@ pub(super) fn page(shot: &Shot, bake: &Bake, rows: &[Row]) -> String {
 }
 
 fn head(page: &mut String, shot: &Shot, bake: &Bake) {
-    let from = match (&shot.input.file, &shot.input.sample) {
+    let source = |file: Option<&clip::FilePath>, sample: &Option<String>| match (file, sample) {
         (Some(file), _) => file.display().to_string(),
         (None, Some(sample)) => format!("sample {sample}"),
         (None, None) => String::new(),
     };
+    let added = shot.input.add.iter().map(|added| source(added.file.as_ref(), &added.sample));
+    let from = std::iter::once(source(shot.input.file.as_ref(), &shot.input.sample)).chain(added);
+    let from = from.filter(|name| !name.is_empty()).collect::<Vec<_>>().join(" + ");
     let chain = bake.layers.iter().map(|layer| layer.name.as_str());
     let way: Vec<String> = std::iter::once(from.as_str())
         .chain(chain)

@@ -58,7 +58,8 @@ impl Seen {
     pub(crate) fn check(self) {
         let schema = followthrough::schema();
         let kinds: Vec<&str> = followthrough::registry().kinds().iter().map(|kind| kind.name).collect();
-        let tables = ["input", "output", "output.film", "layer", "wind", "box", "sphere", "height"];
+        let tables =
+            ["input", "input.add", "output", "output.film", "layer", "wind", "box", "sphere", "height"];
         let of_tracks = ["fabric", "tests", "tests.regions", "then", "loosen", "relief", "relief.shape"];
         let of_smoke = OF_SMOKE.iter().map(|(table, _)| *table);
         for table in tables.into_iter().chain(of_tracks).chain(of_smoke).chain(kinds) {
@@ -104,6 +105,7 @@ fn properties(schema: &Value, table: &str) -> Value {
     };
     match table {
         "input" | "output" => schema["properties"][table]["properties"].clone(),
+        "input.add" => definition("AddedInput"),
         "output.film" => definition("FilmLook"),
         "wind" => definition("Wind"),
         "contact" => definition("Contact"),

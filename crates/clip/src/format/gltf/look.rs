@@ -132,6 +132,17 @@ pub(super) fn each_texture(
     }
 }
 
+/// A material whose pictures stand so much further down the list.
+pub(crate) fn move_images(material: &mut Value, by: usize) {
+    let moved = each_texture(material, &mut |info| {
+        let index = info["index"].as_u64().map_or(0, |index| index as usize);
+        info.insert("index".into(), json!(index + by));
+        Ok(true)
+    });
+    // it never fails
+    let _ = moved;
+}
+
 /// Replaces a texture's number by its image's, and keeps its sampler beside it; `false` when its image was left out.
 fn inline_texture(
     container: &Container,

@@ -31,6 +31,7 @@ use std::path::Path;
 use super::ReadOptions;
 use crate::{Animation, Clip, Files, Result};
 
+pub(crate) use look::move_images;
 pub(super) use write::write;
 
 /// Reads a clip.
