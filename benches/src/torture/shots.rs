@@ -29,7 +29,7 @@ pub(super) const BASES: &[Base] = &[
     demo!("drape",),
     demo!("box",),
     demo!("branch", "layer[0].subdivide=1"),
-    demo!("bag", "layer[0].subdivide=0"),
+    demo!("bag", "layer[0].subdivide=1"),
     demo!("puppet", "layer[0].tests.count=60"),
     demo!("plant", "layer[0].tets=150"),
     demo!("quadruped", "layer[0].tets=600"),
