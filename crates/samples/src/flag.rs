@@ -35,12 +35,12 @@ pub fn flag() -> Clip {
     Flag::default().clip()
 }
 
-const LENGTH: f64 = 1.5;
-const HEIGHT: f64 = 1.0;
-const TOP: f64 = 2.55;
+pub(crate) const LENGTH: f64 = 1.5;
+pub(crate) const HEIGHT: f64 = 1.0;
+pub(crate) const TOP: f64 = 2.55;
 const POLE_RADIUS: f64 = 0.022;
 /// The hoist stands off the pole's axis, so that cloth and pole do not touch at the start.
-const HOIST: f64 = 0.035;
+pub(crate) const HOIST: f64 = 0.035;
 
 impl Flag {
     /// Makes the clip.
@@ -59,13 +59,7 @@ impl Flag {
         let frame = Frame { points: vec![posed, still], pose: Vec::new() };
         let frames = MemoryFrames::new(vec![frame; self.frames.max(1)]);
         let mut clip = Clip::new("flag", self.frame_rate_hz, vec![flag, pole], None, Arc::new(frames));
-        clip.images = vec![paint::picture("flag", 480, 320, colour)];
-        clip.materials = vec![
-            paint::textured("flag", 0),
-            paint::plain("pole", 0xe8e2d4),
-            paint::plain("finial", 0xd9a441),
-            paint::plain("foot", 0x6b6f76),
-        ];
+        paint(&mut clip);
         clip
     }
 
@@ -88,7 +82,18 @@ impl Flag {
     }
 }
 
-fn pole() -> clip::Mesh {
+/// The colours of flag and pole.
+pub(crate) fn paint(clip: &mut Clip) {
+    clip.images = vec![paint::picture("flag", 480, 320, colour)];
+    clip.materials = vec![
+        paint::textured("flag", 0),
+        paint::plain("pole", 0xe8e2d4),
+        paint::plain("finial", 0xd9a441),
+        paint::plain("foot", 0x6b6f76),
+    ];
+}
+
+pub(crate) fn pole() -> clip::Mesh {
     let shaft = shapes::cylinder(POLE_RADIUS, TOP + 0.06, 20, 12);
     let finial = shapes::sphere(0.048, 24, 16).moved(Vec3::Y * (TOP + 0.095));
     let foot = shapes::revolve(

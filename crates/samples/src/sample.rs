@@ -2,6 +2,8 @@
 
 use clip::Clip;
 
+use crate::{Banner, Figure, Garment, Performance, Portiere, Visitor};
+
 /// An entry of the list.
 #[derive(Clone, Copy, Debug)]
 pub struct Sample {
@@ -88,6 +90,81 @@ pub fn all() -> &'static [Sample] {
             make: crate::pudding,
         },
         Sample { name: "cherry", summary: "a ball about the origin that stands still", make: crate::cherry },
+        Sample {
+            name: "game_cape_coarse",
+            summary: "a cape of 98 points, alone: what a game simulates",
+            make: || Garment::Cape.alone([6, 13]),
+        },
+        Sample {
+            name: "game_cape_walk",
+            summary: "a person in a cape who strolls and hurries",
+            make: || Figure::in_cape(Performance::Walk, 6.0).clip(),
+        },
+        Sample {
+            name: "game_cape_run",
+            summary: "the same person runs",
+            make: || Figure::in_cape(Performance::Run, 2.5).clip(),
+        },
+        Sample {
+            name: "game_cape_boxing",
+            summary: "the same person boxes",
+            make: || Figure::in_cape(Performance::Boxing, 4.0).clip(),
+        },
+        Sample {
+            name: "game_skirt_coarse",
+            summary: "a skirt of 196 points, alone: what a game simulates",
+            make: || Garment::Skirt.alone([14, 13]),
+        },
+        Sample {
+            name: "game_skirt_walk",
+            summary: "a person in a skirt who strolls and hurries",
+            make: || Figure::in_skirt(Performance::Walk, 6.0).clip(),
+        },
+        Sample {
+            name: "game_skirt_dance",
+            summary: "the same person dances",
+            make: || Figure::in_skirt(Performance::Dance, 5.0).clip(),
+        },
+        Sample {
+            name: "game_skirt_jacks",
+            summary: "the same person does jumping jacks",
+            make: || Figure::in_skirt(Performance::JumpingJacks, 3.0).clip(),
+        },
+        Sample {
+            name: "game_flag_coarse",
+            summary: "a flag of 150 points, alone: what a game simulates",
+            make: || Banner::alone([14, 9]),
+        },
+        Sample {
+            name: "game_flag",
+            summary: "a flag on a pole that stands",
+            make: || Banner::default().clip(),
+        },
+        Sample {
+            name: "game_flag_raised",
+            summary: "the same flag raised and waved",
+            make: || Banner { raised: true, ..Banner::default() }.clip(),
+        },
+        Sample {
+            name: "game_curtain_coarse",
+            summary: "a curtain of 121 points, alone: what a game simulates",
+            make: || Portiere::alone([10, 10]),
+        },
+        Sample {
+            name: "game_curtain",
+            summary: "a small ball that goes through a curtain",
+            make: || Portiere::default().clip(),
+        },
+        Sample {
+            name: "game_curtain_big",
+            summary: "a big ball that goes through the same curtain",
+            make: || Portiere { visitor: Visitor::Big, ..Portiere::default() }.clip(),
+        },
+        Sample {
+            name: "game_curtain_shot",
+            summary: "three balls shot at the same curtain",
+            make: || Portiere { visitor: Visitor::Shot, seconds: 3.0, ..Portiere::default() }.clip(),
+        },
     ]
 }
 
