@@ -80,6 +80,7 @@ mod diagnostic;
 mod dial;
 mod document;
 mod error;
+mod form;
 mod group;
 mod input;
 mod key;
@@ -100,6 +101,7 @@ pub use check::{Parts, check};
 pub use diagnostic::{Diagnostic, Diagnostics, suggest};
 pub use dial::Dial;
 pub use error::Error;
+pub use form::{Form, mistake_at, top_word};
 pub use input::cropped;
 pub use key::BakeKey;
 pub use layer::{

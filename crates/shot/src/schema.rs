@@ -121,7 +121,7 @@ fn add_common(layer: &mut Json, common: &Json) {
 }
 
 /// schemars explains a variant such as `{ group = "…" }` at its table; editors look at the key in it.
-fn explain(schema: &mut Json) {
+pub(crate) fn explain(schema: &mut Json) {
     if let Some(about) = schema["description"].as_str().map(str::to_owned)
         && let Some(properties) = schema.get_mut("properties").and_then(Json::as_object_mut)
         && properties.len() == 1
@@ -181,7 +181,7 @@ fn bound(schema: &mut Json, bounds: &[(&str, Json)]) {
 }
 
 /// Tables allow the keys that are listed and no others; said in the schema, so that editors agree with us.
-fn close(schema: &mut Json) {
+pub(crate) fn close(schema: &mut Json) {
     match schema {
         Json::Object(map) => {
             if map.get("properties").is_some_and(Json::is_object)
