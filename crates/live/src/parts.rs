@@ -6,8 +6,9 @@ use alloc::vec::Vec;
 
 use crate::file::{HEADER_BYTES, MAGIC, VERSION, checksum, mesh_hash};
 use crate::panels::encode;
+use crate::rig::apply;
 use crate::waves::amplitude_scale;
-use crate::{Capsule, Error, Format, LANES, Point, Settings, Skin, half_from_single};
+use crate::{Capsule, Error, Format, LANES, Operator, Point, Settings, Skin, Transform, half_from_single};
 
 /// Weights of the subdivision are counted in 2⁻¹⁴: a row's sum is then exactly one.
 pub(crate) const WEIGHT_ONE: i32 = 1 << 14;
@@ -54,6 +55,14 @@ pub struct RigCapsule {
     pub capsule: Capsule,
 }
 
+impl RigCapsule {
+    /// Where its joints have it.
+    pub fn placed(&self, skin: &[Transform]) -> Capsule {
+        let end = |i: usize| apply(&skin[usize::from(self.joints[i])], self.capsule.ends[i]);
+        Capsule { ends: [end(0), end(1)], radii: self.capsule.radii }
+    }
+}
+
 /// Everything in an operator file.
 #[derive(Clone, Debug)]
 pub struct Parts {
@@ -96,6 +105,22 @@ impl Parts {
             joints: vec![String::from("root")],
             capsules: Vec::new(),
             settings: Settings::default(),
+        }
+    }
+
+    /// Meshes, rig and dials of a file, and nothing that was learnt.
+    pub fn bare<B: AsRef<[u8]>>(operator: &Operator<B>) -> Self {
+        let coarse =
+            Mesh { rest: operator.coarse_rest().collect(), triangles: operator.coarse_triangles().collect() };
+        let fine =
+            Mesh { rest: operator.fine_rest().collect(), triangles: operator.fine_triangles().collect() };
+        Self {
+            coarse_skin: operator.coarse_skin().collect(),
+            fine_skin: operator.fine_skin().collect(),
+            joints: operator.joints().map(String::from).collect(),
+            capsules: operator.capsules().collect(),
+            settings: operator.settings(),
+            ..Self::new(coarse, fine)
         }
     }
 

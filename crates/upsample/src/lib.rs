@@ -55,5 +55,5 @@ pub use moments::{Base, Moments, Pairs};
 pub use penalty::Penalty;
 pub use regression::Regression;
 pub use subdivision::{barycentric, smooth_subdivision, weights};
-pub use track::{Motion, Tracking, track};
+pub use track::{Motion, Tracker, Tracking, simulate_coarse, track};
 pub use waves::{Wave, travelling_waves};

@@ -5,6 +5,7 @@
 //! to physics. It does not give way to being pushed together, as the coarse one does: it folds.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use dynamics::{
     Actor, ActorReport, Body, DeliveredSurface, Error as DynamicsError, Guide, GuideSample, Integrator,
@@ -62,17 +63,101 @@ pub fn track(
     motion: &Motion<'_>,
     tracking: &Tracking,
 ) -> Result<Pairs, Error> {
-    if tracking.tests == 0 || tracking.tests > harmonics.count() {
-        let points = harmonics.count();
-        return Err(Error::TooManyHarmonics { count: tracking.tests, points });
-    }
-    let coarse = simulate(parts, motion)?;
-    let fine = follow(parts, harmonics, motion, tracking, &coarse)?;
+    let mut tracker = Tracker::new(parts, harmonics, motion, tracking)?;
     let mut pairs = Pairs::default();
-    for (coarse, fine) in coarse.points.iter().zip(fine) {
-        pairs.push(coarse, fine);
+    for index in 0..tracker.coarse().len() {
+        let fine = tracker.frame(index)?.to_vec();
+        pairs.push(&tracker.coarse()[index], fine);
     }
     Ok(pairs)
+}
+
+/// The coarse half of a motion: its points in every frame.
+pub fn simulate_coarse(parts: &Parts, motion: &Motion<'_>) -> Result<Vec<Vec<Vec3>>, Error> {
+    Ok(simulate(parts, motion)?.points)
+}
+
+/// Both halves of a motion, the fine one frame by frame: a state that can be kept and taken up again.
+pub struct Tracker {
+    scene: Scene<FineCloth>,
+    coarse: Coarse,
+    frames: Vec<Arc<[Vec3]>>,
+    frame_rate_hz: f64,
+    /// Seconds.
+    settle: f64,
+}
+
+impl Tracker {
+    /// Simulates the coarse half and puts the fine one at rest.
+    pub fn new(
+        parts: &Parts,
+        harmonics: &Harmonics,
+        motion: &Motion<'_>,
+        tracking: &Tracking,
+    ) -> Result<Self, Error> {
+        if tracking.tests == 0 || tracking.tests > harmonics.count() {
+            let points = harmonics.count();
+            return Err(Error::TooManyHarmonics { count: tracking.tests, points });
+        }
+        let coarse = simulate(parts, motion)?;
+        if coarse.points.is_empty() {
+            return Err(Error::NoFrames);
+        }
+        let rest: Vec<Vec3> = parts.fine.rest.iter().map(|p| point(*p)).collect();
+        let coarse_rest: Vec<Vec3> = parts.coarse.rest.iter().map(|p| point(*p)).collect();
+        let correspondence = barycentric(&coarse_rest, &parts.coarse.triangles, &rest)?;
+        let mut known = vec![false; rest.len()];
+        let held = parts.fine_skin.iter().filter(|(_, skin)| skin.attachment >= 1.0);
+        held.for_each(|(p, _)| known[*p as usize] = true);
+        let scene = scene(parts, harmonics, motion, tracking, &rest, correspondence, &known)?;
+        let frames = coarse.points.iter().map(|points| points.as_slice().into()).collect();
+        Ok(Self { scene, coarse, frames, frame_rate_hz: motion.frame_rate_hz, settle: motion.settle })
+    }
+
+    /// Points of the coarse half, frame by frame.
+    pub fn coarse(&self) -> &[Vec<Vec3>] {
+        &self.coarse.points
+    }
+
+    /// Advances the fine half to a frame and gives its points. Called in order, from 0 or from the frame after a restored state.
+    pub fn frame(&mut self, index: usize) -> Result<&[Vec3], Error> {
+        let seconds = 1.0 / self.frame_rate_hz;
+        if index >= self.frames.len() {
+            return Err(Error::NoFrames);
+        }
+        let window = self.window(index);
+        self.scene.actor_mut(0).between(&self.coarse.capsules, index.saturating_sub(1), index, seconds);
+        if index == 0 {
+            self.scene.begin(&[window], true).map_err(Error::Dynamics)?;
+            // folds come while the first pose is held
+            self.scene
+                .pre_roll(self.settle, self.frame_rate_hz, &mut |scene, _| scene.stand_still(seconds, None))
+                .map_err(Error::Dynamics)?;
+        } else {
+            self.scene.frame(&[window], None).map_err(Error::Dynamics)?;
+        }
+        Ok(&self.scene.state.positions)
+    }
+
+    fn window(&self, index: usize) -> Window {
+        let at = |offset: usize| (index + offset).checked_sub(2).and_then(|i| self.frames.get(i).cloned());
+        Window { index, frame_rate_hz: self.frame_rate_hz, frames: [0, 1, 2, 3].map(at) }
+    }
+
+    /// The fine half's state after its last frame, exactly.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        self.scene.to_bytes()
+    }
+
+    /// Takes up such a state; false when it is not one of this motion.
+    pub fn restore(&mut self, bytes: &[u8]) -> bool {
+        self.scene.restore(bytes)
+    }
+
+    /// Once the flag is set, [`Tracker::frame`] ends as soon as it can.
+    pub fn cancel_by(&mut self, flag: Arc<AtomicBool>) {
+        self.scene.cancel_by(flag);
+    }
 }
 
 /// The coarse half: points and bodies of each frame.
@@ -105,44 +190,6 @@ fn simulate(parts: &Parts, motion: &Motion<'_>) -> Result<Coarse, Error> {
         }
     }
     Ok(Coarse { points, capsules })
-}
-
-/// The fine half.
-fn follow(
-    parts: &Parts,
-    harmonics: &Harmonics,
-    motion: &Motion<'_>,
-    tracking: &Tracking,
-    coarse: &Coarse,
-) -> Result<Vec<Vec<Vec3>>, Error> {
-    let rest: Vec<Vec3> = parts.fine.rest.iter().map(|p| point(*p)).collect();
-    let coarse_rest: Vec<Vec3> = parts.coarse.rest.iter().map(|p| point(*p)).collect();
-    let correspondence = barycentric(&coarse_rest, &parts.coarse.triangles, &rest)?;
-    let mut known = vec![false; rest.len()];
-    let held = parts.fine_skin.iter().filter(|(_, skin)| skin.attachment >= 1.0);
-    held.for_each(|(p, _)| known[*p as usize] = true);
-    let Some(first) = coarse.points.first() else { return Err(Error::NoFrames) };
-    let mut scene = scene(parts, harmonics, motion, tracking, &rest, correspondence, &known)?;
-    let frames: Vec<Arc<[Vec3]>> = coarse.points.iter().map(|points| points.as_slice().into()).collect();
-    let window = |index: usize| {
-        let at = |offset: usize| (index + offset).checked_sub(2).and_then(|i| frames.get(i).cloned());
-        Window { index, frame_rate_hz: motion.frame_rate_hz, frames: [0, 1, 2, 3].map(at) }
-    };
-    let seconds = 1.0 / motion.frame_rate_hz;
-    debug_assert_eq!(first.len(), coarse_rest.len());
-    scene.begin(&[window(0)], true).map_err(Error::Dynamics)?;
-    // folds come while the first pose is held
-    scene.actor_mut(0).between(&coarse.capsules, 0, 0, seconds);
-    scene
-        .pre_roll(motion.settle, motion.frame_rate_hz, &mut |scene, _| scene.stand_still(seconds, None))
-        .map_err(Error::Dynamics)?;
-    let mut fine = vec![scene.state.positions.clone()];
-    for index in 1..coarse.points.len() {
-        scene.actor_mut(0).between(&coarse.capsules, index - 1, index, seconds);
-        scene.frame(&[window(index)], None).map_err(Error::Dynamics)?;
-        fine.push(scene.state.positions.clone());
-    }
-    Ok(fine)
 }
 
 fn scene(
@@ -282,6 +329,14 @@ impl Actor for FineCloth {
 
     fn report(&mut self, state: &State, window: &Window) -> ActorReport {
         self.shell.report(state, window)
+    }
+
+    fn to_bytes(&self) -> Vec<u8> {
+        self.shell.to_bytes()
+    }
+
+    fn restore(&mut self, bytes: &[u8]) -> bool {
+        self.shell.restore(bytes)
     }
 }
 
