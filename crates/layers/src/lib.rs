@@ -27,6 +27,7 @@ mod skeleton;
 mod smoke;
 mod smooth;
 mod tracks;
+mod upsample;
 
 use contact::{AuditedSurface, audit};
 use shot::{GroupMember, LayerError, Registry, Simulation};
@@ -47,6 +48,9 @@ pub use smoke::{
 };
 pub use smooth::Smooth;
 pub use tracks::{Loosen, Pressed, TestFunctionKind, TestRegion, Tests, Then, Tracks};
+pub use upsample::{
+    CoarseSource, Joints, LiveWind, OperatorMesh, RiggedCapsule, Upsample, fine_in_place_of, place_capsules,
+};
 
 /// All layers, and the judge of whether what they give back crosses itself.
 pub fn registry() -> Registry {
@@ -60,6 +64,7 @@ pub fn registry() -> Registry {
         .with::<Smooth>()
         .with::<Tracks>()
         .with::<Smoke>()
+        .with::<Upsample>()
         .with_crossings(crossings)
         .with_groups(together)
 }

@@ -121,7 +121,7 @@ impl FabricDials {
 
 impl MaterialDials {
     /// The named material with these values.
-    pub(crate) fn of(&self, name: &str) -> Result<Material, shell::Error> {
+    pub fn of(&self, name: &str) -> Result<Material, shell::Error> {
         let preset = Material::preset(name)?;
         let softer = self.stretch.map_or(1.0, |stretch| stretch / preset.stretch_warp);
         Ok(Material {
@@ -141,7 +141,7 @@ impl MaterialDials {
     }
 
     /// What is wrong with the name and the values.
-    pub(crate) fn check(&self, name: &str) -> Vec<Diagnostic> {
+    pub fn check(&self, name: &str) -> Vec<Diagnostic> {
         diagnose(self.of(name), name, |field| {
             let dial = match field {
                 "stretch_warp" | "stretch_weft" | "shear" => "stretch",
