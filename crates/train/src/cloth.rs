@@ -1,0 +1,179 @@
+//! An operator that has learnt nothing yet: both meshes, what they hang on, what they must not enter, how the coarse one is simulated.
+
+use std::collections::BTreeMap;
+
+use clip::{Clip, Files, Mesh};
+use geometry::Prolongation;
+use live::{Parts, RigCapsule, Skin};
+use shot::Diagnostic;
+use upsample::{smooth_subdivision, weights};
+
+use crate::Error;
+use crate::file::UpsampleTraining;
+
+/// Meshes and rig, before anything is learnt.
+pub(crate) struct Cloth {
+    /// With S and without D.
+    pub(crate) parts: Parts,
+    pub(crate) subdivision: Prolongation,
+    pub(crate) barycentric: Prolongation,
+    /// The mesh that motions must have.
+    pub(crate) mesh: String,
+}
+
+/// A mesh of an opened clip.
+pub(crate) struct Named {
+    pub(crate) clip: Clip,
+    pub(crate) mesh: usize,
+}
+
+impl Named {
+    fn mesh(&self) -> &Mesh {
+        &self.clip.meshes[self.mesh]
+    }
+}
+
+/// What can be wrong: a place in the file, or the meshes themselves.
+pub(crate) enum Problem {
+    At(Diagnostic),
+    Other(Error),
+}
+
+impl<E: Into<Error>> From<E> for Problem {
+    fn from(error: E) -> Self {
+        Self::Other(error.into())
+    }
+}
+
+impl Cloth {
+    /// Of the meshes that a training file names.
+    pub(crate) fn new(
+        training: &UpsampleTraining,
+        coarse: &Named,
+        fine: Option<&Named>,
+        files: &Files,
+    ) -> Result<Self, Problem> {
+        let at = |path: &str, message: String| Problem::At(Diagnostic::new(path, message));
+        let held = |named: &Named| -> Result<Vec<f32>, Problem> {
+            let Some(follow) = &training.follow else { return Ok(vec![0.0; named.mesh().point_count()]) };
+            follow.weights(&named.clip, named.mesh, files).map_err(|error| at("follow", error.to_string()))
+        };
+        let coarse_held = held(coarse)?;
+        let (coarse_rest, coarse_triangles) = (coarse.mesh().rest(), coarse.mesh().point_triangles());
+        let mut joints = JointNames::default();
+        let mut coarse_influences = joints.influences(coarse, "coarse").map_err(Problem::At)?;
+        let (fine_mesh, fine_held, fine_influences) = match fine {
+            Some(fine) => {
+                let influences = joints.influences(fine, "fine").map_err(Problem::At)?;
+                (fine.mesh().clone(), held(fine)?, influences)
+            }
+            None => {
+                let (mesh, way) = coarse.mesh().subdivided(training.scheme, training.subdivide);
+                let wide: Vec<f64> = coarse_held.iter().map(|w| f64::from(*w)).collect();
+                let held = way.numbers(&wide).iter().map(|w| (*w as f32).clamp(0.0, 1.0)).collect();
+                let blended = |i: usize| blend(way.row(i).map(|(j, w)| (&coarse_influences[j as usize], w)));
+                let influences = (0..mesh.point_count()).map(blended).collect();
+                (mesh, held, influences)
+            }
+        };
+        let mut capsules = Vec::new();
+        let known = coarse.clip.skeleton.as_ref();
+        for (k, capsule) in training.capsule.iter().enumerate() {
+            let mut find = |name: &str| match known.map(|skeleton| skeleton.joint_index(name).is_some()) {
+                Some(true) => Ok(joints.index(name)),
+                _ => {
+                    let names = known.iter().flat_map(|s| s.joints.iter().map(|joint| joint.name.as_str()));
+                    let path = format!("capsule[{k}].joint");
+                    Err(Problem::At(Diagnostic::unknown(path, "joint", name, names)))
+                }
+            };
+            let [from, to] = capsule.joint_names();
+            capsules.push(RigCapsule { joints: [find(from)?, find(to)?], capsule: capsule.at_rest() });
+        }
+        let (fine_rest, fine_triangles) = (fine_mesh.rest(), fine_mesh.point_triangles());
+        let subdivision = smooth_subdivision(&coarse_rest, &coarse_triangles, &fine_rest)?;
+        let barycentric = upsample::barycentric(&coarse_rest, &coarse_triangles, &fine_rest)?;
+        let coarse_skin = coarse_held.iter().zip(&mut coarse_influences).map(|(w, row)| skin(row, *w));
+        let attached = fine_held.iter().zip(&fine_influences).enumerate().filter(|(_, (w, _))| **w > 0.0);
+        let fine_skin = attached.map(|(i, (w, row))| (i as u32, skin(row, *w))).collect();
+        let parts = Parts {
+            subdivision: weights(&subdivision),
+            coarse_skin: coarse_skin.collect(),
+            fine_skin,
+            joints: joints.names,
+            capsules,
+            settings: training.cloth.settings(),
+            ..Parts::new(
+                live::Mesh { rest: coarse.mesh().rest_points.clone(), triangles: coarse_triangles },
+                live::Mesh { rest: fine_mesh.rest_points.clone(), triangles: fine_triangles },
+            )
+        };
+        parts.settings.check()?;
+        let mesh = fine.unwrap_or(coarse).mesh().name.clone();
+        Ok(Self { parts, subdivision, barycentric, mesh })
+    }
+}
+
+type Influences = Vec<(u16, f32)>;
+
+/// Joints in the order in which they were met.
+#[derive(Default)]
+struct JointNames {
+    names: Vec<String>,
+}
+
+impl JointNames {
+    fn index(&mut self, name: &str) -> u16 {
+        let known = self.names.iter().position(|known| known == name);
+        known.unwrap_or_else(|| {
+            self.names.push(name.to_owned());
+            self.names.len() - 1
+        }) as u16
+    }
+
+    /// Which joints move each point of a mesh; what has no skin hangs on the first joint of its skeleton.
+    fn influences(&mut self, named: &Named, path: &str) -> Result<Vec<Influences>, Diagnostic> {
+        let mesh = named.mesh();
+        let (Some(skeleton), Some(skin)) = (&named.clip.skeleton, &mesh.skin) else {
+            let first = named.clip.skeleton.as_ref().and_then(|skeleton| skeleton.joints.first());
+            let joint = self.index(first.map_or("root", |joint| &joint.name));
+            return Ok(vec![vec![(joint, 1.0)]; mesh.point_count()]);
+        };
+        if skin.influences.len() != mesh.point_count() {
+            let message = format!("the skin of mesh `{}` does not fit its points", mesh.name);
+            return Err(Diagnostic::new(path, message));
+        }
+        let mut row = |row: &Vec<(u32, f32)>| -> Influences {
+            let joint = |bind: u32| skin.binds.get(bind as usize).map(|(joint, _)| *joint);
+            let kept = row.iter().filter(|(_, w)| *w > 0.0);
+            kept.filter_map(|(bind, w)| Some((self.index(&skeleton.joints[joint(*bind)?].name), *w)))
+                .collect()
+        };
+        Ok(skin.influences.iter().map(&mut row).collect())
+    }
+}
+
+/// Influences of a point between others.
+fn blend<'a>(rows: impl Iterator<Item = (&'a Influences, f64)>) -> Influences {
+    let mut sums: BTreeMap<u16, f64> = BTreeMap::new();
+    for (row, share) in rows {
+        row.iter().for_each(|(joint, w)| *sums.entry(*joint).or_default() += share * f64::from(*w));
+    }
+    sums.into_iter().filter(|(_, w)| *w > 1e-6).map(|(joint, w)| (joint, w as f32)).collect()
+}
+
+/// The four strongest, summing to one.
+fn skin(influences: &[(u16, f32)], attachment: f32) -> Skin {
+    let mut sorted = influences.to_vec();
+    sorted.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    sorted.truncate(4);
+    let sum: f32 = sorted.iter().map(|(_, w)| w).sum();
+    let mut skin = Skin { attachment, ..Skin::rigid(0, attachment) };
+    if sum > 0.0 {
+        skin.weights = [0.0; 4];
+        for (k, (joint, w)) in sorted.into_iter().enumerate() {
+            (skin.joints[k], skin.weights[k]) = (joint, w / sum);
+        }
+    }
+    skin
+}

@@ -1,0 +1,152 @@
+//! Training files end to end, on small cloths: resumed, learnt again, refused.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use clip::Clip;
+use samples::{Portiere, Visitor};
+use shot::{Context, Event, Registry};
+use train::{Error, Options, Trained};
+
+const TEXT: &str = r#"
+kind = "upsample"
+coarse = { sample = "coarse" }
+fine = { sample = "small" }
+follow = { group = "held" }
+fabric = { bend = 2e-3, damping = 0.2 }
+tests = 12
+harmonics = 80
+settle = 0.2
+
+[[learn]]
+name = "small ball"
+sample = "small"
+obstacles = [{ joint = "Ball1", from = [-1.0, 1.0, 1.0], radius = 0.16 }]
+
+[[test]]
+name = "big ball"
+sample = "big"
+frames = "0-9"
+obstacles = [{ joint = "Ball1", from = [-1.0, 1.0, 1.0], radius = 0.3 }]
+"#;
+
+fn curtain(visitor: Visitor) -> Clip {
+    Portiere { cells: [12, 14], visitor, seconds: 0.8, ..Portiere::default() }.clip()
+}
+
+fn registry() -> Registry {
+    Registry::empty()
+        .with_sample("coarse", || Portiere::alone([5, 6]))
+        .with_sample("small", || curtain(Visitor::Small))
+        .with_sample("big", || curtain(Visitor::Big))
+        .with_sample("far", || {
+            let mut clip = curtain(Visitor::Small);
+            clip.meshes[0].rest_points.iter_mut().for_each(|p| p[2] += 5.0);
+            clip
+        })
+}
+
+fn train(
+    text: &str,
+    work: &Path,
+    context: &Context<'_>,
+    change: impl FnOnce(&mut Options),
+) -> Result<Trained, Error> {
+    let mut options = Options { work: work.into(), ..Options::default() };
+    change(&mut options);
+    train::train("curtain.toml", text, "".as_ref(), &registry(), &options, context)
+}
+
+#[test]
+fn a_stopped_training_goes_on_and_learns_the_same() {
+    let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let whole =
+        train(TEXT, folders[0].path(), &Context::SILENT, |options| options.threads = Some(1)).unwrap();
+    let report = &whole.report;
+    assert_eq!((report.coarse_points, report.fine_points, report.frames), (42, 195, 25));
+    assert!(report.motions.len() == 2 && report.motions[0].learnt && !report.motions[1].learnt);
+    assert!(report.remarks[0].contains("25 frames were learnt from, fewer than the 42 coarse points"));
+    let [learnt, unseen] = &report.motions[..] else { panic!() };
+    for judged in [learnt, unseen] {
+        assert!(judged.ours.rms_mm < 0.9 * judged.subdivision.rms_mm, "{}", report.text());
+    }
+
+    // stopped in the middle of the first motion, then gone on with, on other threads
+    let stop = AtomicBool::new(false);
+    let listen = |event: Event<'_>| {
+        if let Event::Frame { done: 7, .. } = event {
+            stop.store(true, Ordering::Relaxed);
+        }
+    };
+    let context = Context { progress: &listen, cancel: &stop };
+    let stopped = train(TEXT, folders[1].path(), &context, |_| ());
+    let Err(Error::Cancelled { motion, done, of: 25 }) = stopped else { panic!("it was stopped") };
+    assert!(motion == "small ball" && (7..12).contains(&done), "{motion} {done}");
+    let relearnt = train(TEXT, folders[1].path(), &Context::SILENT, |options| options.relearn = true);
+    assert!(matches!(relearnt, Err(Error::NotSimulated { need: 25, .. })));
+    let gone_on =
+        train(TEXT, folders[1].path(), &Context::SILENT, |options| options.threads = Some(2)).unwrap();
+    assert!(whole.operator == gone_on.operator, "resumed and on two threads: other bytes");
+
+    // learning again simulates nothing, and dials of learning count
+    let frames = AtomicBool::new(false);
+    let listen = |event: Event<'_>| frames.fetch_or(matches!(event, Event::Frame { .. }), Ordering::Relaxed);
+    let context =
+        Context { progress: &|event: Event<'_>| drop(listen(event)), cancel: &AtomicBool::new(false) };
+    let again = train(TEXT, folders[0].path(), &context, |options| options.relearn = true).unwrap();
+    assert!(again.operator == whole.operator && !frames.load(Ordering::Relaxed));
+    let dialled = format!("rank = 4\n{TEXT}");
+    let other = train(&dialled, folders[0].path(), &context, |options| options.relearn = true).unwrap();
+    assert!(other.report.rank == 4 && !frames.load(Ordering::Relaxed));
+}
+
+#[test]
+fn mistakes_are_told_at_their_lines() {
+    for (from, to, line, said) in [
+        ("kind = \"upsample\"", "kind = \"upsampel\"", 2, "there is no kind of training `upsampel`"),
+        ("kind = \"upsample\"", "", 1, "a training file needs a `kind`"),
+        ("sample = \"coarse\"", "sample = \"corse\"", 3, "there is no sample `corse`"),
+        ("sample = \"big\"", "sample = \"bog\"", 18, "there is no sample `bog`"),
+        ("group = \"held\"", "group = \"hold\"", 5, "no group `hold`"),
+        ("frames = \"0-9\"", "frames = \"0-900\"", 19, "frames 0-900 were asked for"),
+        (
+            "joint = \"Ball1\", from = [-1.0, 1.0, 1.0], radius = 0.16",
+            "joint = \"Bell\", from = [0.0, 0.0, 0.0], radius = 0.1",
+            14,
+            "there is no joint `Bell`",
+        ),
+        ("radius = 0.3", "radius = 0.0", 20, "radius"),
+        ("tests = 12", "tests = 0", 7, "tests"),
+        ("settle = 0.2", "cloth = { rate = 0.0 }", 9, "rate"),
+        ("settle = 0.2", "material = \"coton\"", 9, "there is no material `coton`"),
+        ("fine = { sample = \"small\" }", "fine = { sample = \"far\" }", 4, ""),
+    ] {
+        let text = TEXT.replacen(from, to, 1);
+        assert_ne!(text, TEXT, "{from}");
+        match train::check("curtain.toml", &text, "".as_ref(), &registry()) {
+            Err(Error::Shot(shot::Error::Invalid(found))) => {
+                let first = &found.0[0];
+                assert!(first.message().contains(said), "{to}: {}", first.message());
+                assert_eq!(first.line(), line, "{to}: {}", first.message());
+            }
+            // meshes that do not lie on each other
+            Err(Error::Upsample(error)) => {
+                assert!(said.is_empty() && error.to_string().contains("do not lie on each other"))
+            }
+            other => panic!("{to}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_learnt_gets_a_sentence() {
+    let folder = tempfile::tempdir().unwrap();
+    let too_fine = format!("detail = 0.001\n{TEXT}");
+    let Err(error) = train(&too_fine, folder.path(), &Context::SILENT, |_| ()) else { panic!() };
+    assert!(error.to_string().contains("finer than the fine mesh") && error.remedy().is_some(), "{error}");
+    // nothing moves: one frame, held
+    let still =
+        TEXT.replacen("sample = \"small\"\nobstacles", "sample = \"small\"\nframes = \"0-0\"\nobstacles", 1);
+    let learnt = train(&still, folder.path(), &Context::SILENT, |_| ());
+    assert!(learnt.is_ok_and(|trained| trained.report.frames == 1 && !trained.report.remarks.is_empty()));
+}
