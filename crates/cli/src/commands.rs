@@ -10,3 +10,4 @@ pub(crate) mod new;
 pub(crate) mod render;
 pub(crate) mod shell;
 pub(crate) mod tetmesh;
+pub(crate) mod train;

@@ -8,41 +8,73 @@ pub(crate) struct Demo {
     pub(crate) name: &'static str,
     /// The shot file.
     pub(crate) text: &'static str,
+    /// The training file of the operator that the shot shows, where it shows one.
+    pub(crate) training: Option<&'static str>,
 }
 
 /// All of them, the best to begin with first.
 pub(crate) const ALL: &[Demo] = &[
-    Demo { name: "flag", text: include_str!("../demos/flag.toml") },
-    Demo { name: "curtain", text: include_str!("../demos/curtain.toml") },
-    Demo { name: "quadruped", text: include_str!("../demos/quadruped.toml") },
-    Demo { name: "balance", text: include_str!("../demos/balance.toml") },
-    Demo { name: "biped", text: include_str!("../demos/biped.toml") },
-    Demo { name: "plant", text: include_str!("../demos/plant.toml") },
-    Demo { name: "ball", text: include_str!("../demos/ball.toml") },
-    Demo { name: "completion", text: include_str!("../demos/completion.toml") },
-    Demo { name: "cape", text: include_str!("../demos/cape.toml") },
-    Demo { name: "belly", text: include_str!("../demos/belly.toml") },
-    Demo { name: "pudding", text: include_str!("../demos/pudding.toml") },
-    Demo { name: "repair", text: include_str!("../demos/repair.toml") },
-    Demo { name: "push", text: include_str!("../demos/push.toml") },
-    Demo { name: "drape", text: include_str!("../demos/drape.toml") },
-    Demo { name: "sheet", text: include_str!("../demos/sheet.toml") },
-    Demo { name: "box", text: include_str!("../demos/box.toml") },
-    Demo { name: "bag", text: include_str!("../demos/bag.toml") },
-    Demo { name: "puppet", text: include_str!("../demos/puppet.toml") },
-    Demo { name: "branch", text: include_str!("../demos/branch.toml") },
-    Demo { name: "letters", text: include_str!("../demos/letters.toml") },
-    Demo { name: "magic-smoke", text: include_str!("../demos/magic-smoke.toml") },
-    Demo { name: "bowl", text: include_str!("../demos/bowl.toml") },
-    Demo { name: "obstacle", text: include_str!("../demos/obstacle.toml") },
-    Demo { name: "warp", text: include_str!("../demos/warp.toml") },
-    Demo { name: "fog", text: include_str!("../demos/fog.toml") },
+    Demo { name: "flag", text: include_str!("../demos/flag.toml"), training: None },
+    Demo { name: "curtain", text: include_str!("../demos/curtain.toml"), training: None },
+    Demo { name: "quadruped", text: include_str!("../demos/quadruped.toml"), training: None },
+    Demo { name: "balance", text: include_str!("../demos/balance.toml"), training: None },
+    Demo { name: "biped", text: include_str!("../demos/biped.toml"), training: None },
+    Demo { name: "plant", text: include_str!("../demos/plant.toml"), training: None },
+    Demo { name: "ball", text: include_str!("../demos/ball.toml"), training: None },
+    Demo { name: "completion", text: include_str!("../demos/completion.toml"), training: None },
+    Demo { name: "cape", text: include_str!("../demos/cape.toml"), training: None },
+    Demo { name: "belly", text: include_str!("../demos/belly.toml"), training: None },
+    Demo { name: "pudding", text: include_str!("../demos/pudding.toml"), training: None },
+    Demo { name: "repair", text: include_str!("../demos/repair.toml"), training: None },
+    Demo { name: "push", text: include_str!("../demos/push.toml"), training: None },
+    Demo { name: "drape", text: include_str!("../demos/drape.toml"), training: None },
+    Demo { name: "sheet", text: include_str!("../demos/sheet.toml"), training: None },
+    Demo { name: "box", text: include_str!("../demos/box.toml"), training: None },
+    Demo { name: "bag", text: include_str!("../demos/bag.toml"), training: None },
+    Demo { name: "puppet", text: include_str!("../demos/puppet.toml"), training: None },
+    Demo { name: "branch", text: include_str!("../demos/branch.toml"), training: None },
+    Demo { name: "letters", text: include_str!("../demos/letters.toml"), training: None },
+    Demo { name: "magic-smoke", text: include_str!("../demos/magic-smoke.toml"), training: None },
+    Demo { name: "bowl", text: include_str!("../demos/bowl.toml"), training: None },
+    Demo { name: "obstacle", text: include_str!("../demos/obstacle.toml"), training: None },
+    Demo { name: "warp", text: include_str!("../demos/warp.toml"), training: None },
+    Demo { name: "fog", text: include_str!("../demos/fog.toml"), training: None },
+    Demo {
+        name: "game-cape",
+        text: include_str!("../demos/game-cape.toml"),
+        training: Some(include_str!("../demos/game-cape.training.toml")),
+    },
+    Demo {
+        name: "game-skirt",
+        text: include_str!("../demos/game-skirt.toml"),
+        training: Some(include_str!("../demos/game-skirt.training.toml")),
+    },
+    Demo {
+        name: "game-flag",
+        text: include_str!("../demos/game-flag.toml"),
+        training: Some(include_str!("../demos/game-flag.training.toml")),
+    },
+    Demo {
+        name: "game-curtain",
+        text: include_str!("../demos/game-curtain.toml"),
+        training: Some(include_str!("../demos/game-curtain.training.toml")),
+    },
 ];
 
 /// What `new` writes when it is told nothing else.
 pub(crate) const TEMPLATE: &str = include_str!("../demos/new.toml");
 
 impl Demo {
+    /// What the training file is called.
+    pub(crate) fn training_name(&self) -> String {
+        format!("{}.training.toml", self.name)
+    }
+
+    /// What the operator is called.
+    pub(crate) fn operator_name(&self) -> String {
+        format!("{}.ftop", self.name)
+    }
+
     /// The first line of the file, without its comment sign.
     pub(crate) fn summary(&self) -> &'static str {
         self.text.lines().next().unwrap_or_default().trim_start_matches(['#', ' ']).trim_end_matches('.')
@@ -63,9 +95,17 @@ mod tests {
 
     #[test]
     fn demos_and_the_template_have_no_mistakes() {
-        for Demo { name, text } in ALL.iter().chain([&Demo { name: "new", text: TEMPLATE }]) {
+        let template = Demo { name: "new", text: TEMPLATE, training: None };
+        for Demo { name, text, training } in ALL.iter().chain([&template]) {
             let shot = followthrough::parse(text).unwrap_or_else(|error| panic!("{name}: {error:?}"));
-            let mistakes = shot.check();
+            let mut mistakes = shot.check();
+            if let Some(training) = training {
+                let registry = followthrough::registry();
+                let read = train::check(name, training, "".as_ref(), &registry);
+                read.unwrap_or_else(|error| panic!("{name}: {error:?}"));
+                // what is to be trained is not there yet
+                mistakes.retain(|mistake| !mistake.excerpt().contains(".ftop"));
+            }
             assert!(mistakes.is_empty(), "{name}: {mistakes:?}");
         }
     }

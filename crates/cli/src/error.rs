@@ -190,6 +190,21 @@ impl From<shot::Error> for CliError {
     }
 }
 
+impl From<train::Error> for CliError {
+    fn from(error: train::Error) -> Self {
+        let help = error.remedy();
+        let said = match error {
+            train::Error::Shot(error) => return error.into(),
+            train::Error::Cancelled { .. } => Self::stopped(error.to_string()),
+            other => Self::input(other.to_string()),
+        };
+        match help {
+            Some(help) => said.with_help(help),
+            None => said,
+        }
+    }
+}
+
 impl From<film::Error> for CliError {
     fn from(error: film::Error) -> Self {
         match error {

@@ -50,6 +50,8 @@ pub use geometry;
 pub use layers;
 #[cfg(feature = "linear")]
 pub use linear;
+#[cfg(feature = "live")]
+pub use live;
 #[cfg(feature = "render")]
 pub use render;
 #[cfg(feature = "samples")]
@@ -60,6 +62,10 @@ pub use shell;
 pub use shot;
 #[cfg(feature = "solid")]
 pub use solid;
+#[cfg(feature = "train")]
+pub use train;
+#[cfg(feature = "upsample")]
+pub use upsample;
 
 #[cfg(feature = "bake")]
 mod shots;

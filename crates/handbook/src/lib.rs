@@ -38,4 +38,5 @@ pages! {
     LayerSkeleton: "docs/layers/skeleton.md",
     LayerSmooth: "docs/layers/smooth.md",
     LayerTracks: "docs/layers/tracks.md",
+    LayerUpsample: "docs/layers/upsample.md",
 }

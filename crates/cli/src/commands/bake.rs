@@ -87,6 +87,11 @@ impl Options {
         self.set.iter().fold(reader, |reader, setting| reader.set(setting))
     }
 
+    /// How many threads were asked for.
+    pub(crate) fn threads(&self) -> Option<usize> {
+        self.threads.map(usize::from)
+    }
+
     /// Bakes with progress, and so that Ctrl-C ends it after the frame at hand.
     pub(crate) fn bake(
         &self,

@@ -7,6 +7,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::bake;
+use super::train::Job;
 use crate::console::Console;
 use crate::demos::{self, Demo};
 use crate::error::CliError;
@@ -34,11 +35,21 @@ impl Arguments {
             return self.list(console);
         }
         let demo = demos::by_name(&self.name)?;
-        let shot = self.bake.reader().parse(&format!("{}.toml", demo.name), demo.text, Path::new(""))?;
         let out = self.out.clone().unwrap_or_else(|| Path::new("followthrough-demo").join(demo.name));
-        console.remark(&format!("{}: {}", demo.name, demo.summary()));
         let begun = Instant::now();
-        let baked = self.bake.bake(&shot, Some(out), console)?;
+        let mut folder = Path::new("");
+        console.remark(&format!("{}: {}", demo.name, demo.summary()));
+        if let Some(training) = demo.training {
+            std::fs::create_dir_all(&out).map_err(|error| CliError::output(&out, &error))?;
+            let operator = out.join(demo.operator_name());
+            let mut job = Job::new(&operator);
+            job.threads = self.bake.threads();
+            let trained = job.run(&demo.training_name(), training, console)?;
+            console.remark(&trained.report.text());
+            folder = &out;
+        }
+        let shot = self.bake.reader().parse(&format!("{}.toml", demo.name), demo.text, folder)?;
+        let baked = self.bake.bake(&shot, Some(out.clone()), console)?;
         let seconds = begun.elapsed().as_secs_f64();
         if self.bake.json {
             return console.answer_json(&bake::answer(&shot, &baked, seconds));

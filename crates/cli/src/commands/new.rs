@@ -1,6 +1,6 @@
 //! `new`: a commented shot file to begin with.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
@@ -24,13 +24,27 @@ pub(crate) struct Arguments {
 
 impl Arguments {
     pub(crate) fn run(&self, console: &Console) -> Result<(), CliError> {
-        let text = match &self.from {
-            Some(name) => demos::by_name(name)?.text,
-            None => demos::TEMPLATE,
-        };
+        let demo = self.from.as_deref().map(demos::by_name).transpose()?;
+        let text = demo.map_or(demos::TEMPLATE, |demo| demo.text);
         if self.file.as_os_str() == "-" {
             return console.answer(text);
         }
+        self.write(&self.file, text)?;
+        let mut first = String::new();
+        if let Some((demo, training)) = demo.and_then(|demo| Some((demo, demo.training?))) {
+            let (name, operator) = (self.file.with_file_name(demo.training_name()), demo.operator_name());
+            self.write(&name, training)?;
+            let operator = self.file.with_file_name(operator);
+            first = format!("`followthrough train {} -o {}`, then ", name.display(), operator.display());
+        }
+        if console.is_quiet() {
+            return Ok(());
+        }
+        let file = self.file.display();
+        console.answer(format!("wrote {file}; edit it, then {first}`followthrough bake {file}`"))
+    }
+
+    fn write(&self, path: &Path, text: &str) -> Result<(), CliError> {
         let mut options = std::fs::File::options();
         options.write(true);
         if self.force {
@@ -38,22 +52,17 @@ impl Arguments {
         } else {
             options.create_new(true)
         };
-        let written = options.open(&self.file).and_then(|mut file| {
+        let written = options.open(path).and_then(|mut file| {
             use std::io::Write;
             file.write_all(text.as_bytes())
         });
-        match written {
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-                let message = format!("{} is there already", self.file.display());
-                Err(CliError::Said { code: error::OUTPUT, message, help: None }
-                    .with_help("choose another name, or --force to write over it"))
+        written.map_err(|error| match error.kind() {
+            std::io::ErrorKind::AlreadyExists => {
+                let message = format!("{} is there already", path.display());
+                CliError::Said { code: error::OUTPUT, message, help: None }
+                    .with_help("choose another name, or --force to write over it")
             }
-            Err(error) => Err(CliError::output(&self.file, &error)),
-            Ok(()) if console.is_quiet() => Ok(()),
-            Ok(()) => {
-                let file = self.file.display();
-                console.answer(format!("wrote {file}; edit it, then `followthrough bake {file}`"))
-            }
-        }
+            _ => CliError::output(path, &error),
+        })
     }
 }
