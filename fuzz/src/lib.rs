@@ -45,6 +45,33 @@ pub fn read_weights(name: &str, bytes: &[u8]) {
     });
 }
 
+/// Reads bytes as an operator file and lets its cloth live for three frames.
+pub fn read_operator(bytes: &[u8]) {
+    let Ok(operator) = live::Operator::read(bytes) else { return };
+    let skin = vec![live::IDENTITY; operator.counts().joints];
+    let Ok(mut cloth) = live::LiveCloth::new(operator) else { return };
+    for _ in 0..3 {
+        let wind = live::Wind { velocity: [3.0, 0.0, 0.0], gusts: 0.5 };
+        let _ = cloth.advance(&live::Frame { skin: &skin, wind, ..live::Frame::new(1.0 / 60.0) });
+    }
+}
+
+/// The same bytes with the beginning of an operator file, its length and its checksum (FNV-1a) made right: without these, a fuzzer
+/// never gets beyond them.
+pub fn sealed(bytes: &[u8]) -> Vec<u8> {
+    let mut sealed = bytes.to_vec();
+    sealed.resize(bytes.len().max(96), 0);
+    sealed[..4].copy_from_slice(b"FTOP");
+    sealed[4..8].copy_from_slice(&live::VERSION.to_le_bytes());
+    let length = (sealed.len() as u32).to_le_bytes();
+    sealed[16..20].copy_from_slice(&length);
+    let sum = sealed[16..].iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    });
+    sealed[8..16].copy_from_slice(&sum.to_le_bytes());
+    sealed
+}
+
 fn in_folder(name: &str, bytes: &[u8], act: impl FnOnce(&Path)) {
     let Ok(folder) = tempfile::tempdir() else { return };
     let path = folder.path().join(name);
