@@ -121,7 +121,7 @@ impl Visitor {
             Self::Shot => [(-0.4, 1.2, 0.4), (0.3, 0.8, 1.2), (0.0, 1.4, 2.0)].map(|(x, y, start)| {
                 let since: f64 = time - start;
                 let z = (-1.3 + 4.0 * since.max(0.0)).min(2.5);
-                let fall = 0.5 * 9.81 * since.max(0.0).min(0.6).powi(2);
+                let fall = 0.5 * 9.81 * since.clamp(0.0, 0.6).powi(2);
                 Vec3::new(x, y - fall.min(0.5), z)
             }),
         }
