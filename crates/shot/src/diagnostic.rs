@@ -21,7 +21,7 @@ pub struct Diagnostic {
     message: String,
     label: String,
     help: Option<String>,
-    place: Option<Place>,
+    place: Option<Box<Place>>,
 }
 
 /// A place in a shot file.
@@ -59,7 +59,7 @@ impl Diagnostic {
         let end = source.text.len();
         let span = span.start.min(end)..span.end.min(end);
         let named = miette::NamedSource::new(&source.name, source.text.clone()).with_language("toml");
-        Self { place: Some(Place { span, source: source.clone(), named }), ..self }
+        Self { place: Some(Box::new(Place { span, source: source.clone(), named })), ..self }
     }
 
     /// What the underlining says.

@@ -50,6 +50,9 @@ pub struct Judged {
     pub unknown: f64,
 }
 
+/// Fine points of every frame, and how far each was from what is known.
+type Shown = (Vec<Vec<[f32; 3]>>, Vec<f64>);
+
 /// What motions are judged by.
 pub(crate) struct Judge<'a> {
     pub(crate) cloth: &'a Cloth,
@@ -63,7 +66,7 @@ pub(crate) struct Judge<'a> {
 
 impl Judge<'_> {
     /// Fine points of every frame, and how far each was from what is known.
-    pub(crate) fn shown(&self, pairs: &Pairs) -> Result<(Vec<Vec<[f32; 3]>>, Vec<f64>), Error> {
+    pub(crate) fn shown(&self, pairs: &Pairs) -> Result<Shown, Error> {
         let mut scratch = self.operator.scratch();
         let (mut frames, mut distances) = (Vec::new(), Vec::new());
         for coarse in &pairs.coarse {
