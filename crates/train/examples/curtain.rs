@@ -1,4 +1,5 @@
 //! Trains the operator of a curtain from half a second of motion, and shows a frame with it.
+#![allow(clippy::print_stdout)]
 
 use live::{Detail, Operator};
 

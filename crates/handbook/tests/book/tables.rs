@@ -61,8 +61,9 @@ fn about(schema: &Value) -> String {
 }
 
 /// Definitions that are tables of their own.
-const TABLES: [&str; 13] = [
+const TABLES: [&str; 14] = [
     "Wind",
+    "LiveWind",
     "FilmLook",
     "Window",
     "Text",
