@@ -38,10 +38,11 @@ pub struct Upsample {
     pub obstacles: Vec<RiggedCapsule>,
     /// Height of a floor that the cloth lies on, in m. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("minimum" = -1e5, "maximum" = 1e5))]
     pub floor: Option<f64>,
     /// Seconds of simulation before the first frame, with the animation held at it.
     #[serde(default = "half")]
-    #[schemars(range(min = 0.0, max = 60.0))]
+    #[schemars(extend("minimum" = 0.0, "maximum" = 60.0))]
     pub pre_roll: f64,
 }
 

@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use crate::conform;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::document::Document;
-use crate::schema::{close, explain};
+use crate::schema::{close, explain, spread_bounds};
 
 /// A value read from a TOML text, which remembers where everything stood.
 pub struct Form<T> {
@@ -24,7 +24,8 @@ impl<T: JsonSchema + DeserializeOwned> Form<T> {
         let mut schema = Json::from(SchemaSettings::draft07().into_generator().into_root_schema_for::<T>());
         close(&mut schema);
         explain(&mut schema);
-        let diagnostics = conform::conform(&document, &schema);
+        spread_bounds(&mut schema);
+        let diagnostics = conform::conform(&document, &schema).mistakes;
         if !diagnostics.is_empty() {
             return Err(Diagnostics(diagnostics));
         }

@@ -139,7 +139,7 @@ pub(crate) fn explain(schema: &mut Json) {
 
 /// A range that stands at a list, or at something that is a number or a list, holds for the numbers in it; in lists of keys, for
 /// the values and not for their times. Said at each number, so that editors understand it.
-fn spread_bounds(schema: &mut Json) {
+pub(crate) fn spread_bounds(schema: &mut Json) {
     if schema["items"].is_object() || schema["anyOf"].is_array() {
         let bounds: Vec<(&str, Json)> = HARD_BOUNDS
             .into_iter()

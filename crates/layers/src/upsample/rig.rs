@@ -65,19 +65,21 @@ pub struct RiggedCapsule {
     /// The joint that carries it.
     pub joint: String,
     /// Centre of one end, in m, where the meshes are at rest.
+    #[schemars(extend("minimum" = -1e5, "maximum" = 1e5))]
     pub from: [f64; 3],
     /// Centre of the other end. Default: the same place; it is a ball.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("minimum" = -1e5, "maximum" = 1e5))]
     pub to: Option<[f64; 3]>,
     /// The joint that carries the other end. Default: the same one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to_joint: Option<String>,
     /// Radius, in m.
-    #[schemars(extend("exclusiveMinimum" = 0.0))]
+    #[schemars(extend("minimum" = 1e-4, "maximum" = 1e3))]
     pub radius: f64,
     /// Radius at the other end. Default: the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("exclusiveMinimum" = 0.0))]
+    #[schemars(extend("minimum" = 1e-4, "maximum" = 1e3))]
     pub to_radius: Option<f64>,
 }
 
@@ -111,6 +113,7 @@ pub fn place_capsules(capsules: &[RiggedCapsule], transforms: &[Transform]) -> V
 #[serde(deny_unknown_fields, default)]
 pub struct LiveWind {
     /// Where it blows to; its length does not matter.
+    #[schemars(extend("minimum" = -1e6, "maximum" = 1e6))]
     pub direction: [f64; 3],
     /// Mean speed, in m/s.
     #[schemars(extend("minimum" = 0.0, "maximum" = 200.0))]
