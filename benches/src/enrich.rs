@@ -261,11 +261,8 @@ impl Scene {
             let contact_model = match &mut collision {
                 Some(collision) => {
                     let duration = 1.0 / self.clip.frame_rate_hz;
-                    collision.follow(Span {
-                        start: (index - 1) as f64 * duration,
-                        duration,
-                        ..Span::default()
-                    })?;
+                    let start = (index - 1) as f64 * duration;
+                    collision.follow(Span { start, duration, ..Span::default() }, &[])?;
                     Some(collision as &mut dyn ContactModel)
                 }
                 None => None,

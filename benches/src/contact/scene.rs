@@ -110,7 +110,7 @@ impl Scene {
             state.time = from;
             let clock = Instant::now();
             let effort = if with_contact {
-                collision.follow(self.span(from, to))?;
+                collision.follow(self.span(from, to), &[])?;
                 let contact_model: Option<&mut dyn ContactModel> = Some(&mut collision);
                 stepper.advance_with_contact(&body, &mut state, &guide, contact_model, 1.0 / RATE, &mut [])?
             } else {

@@ -116,6 +116,23 @@ impl Nonlinear {
         Ok(self.stepper.advance(&self.body, &mut self.state, &guide, seconds, &mut [])?)
     }
 
+    /// Lets all flesh move at one velocity, in m/s: for a character that comes along at that speed.
+    pub fn drift(&mut self, velocity: Vec3) {
+        self.state.velocities.fill(Vec3::ZERO);
+        // the functions of level zero add up to one, the others only refine
+        self.state.velocities[..self.kit.level_zero].fill(velocity);
+    }
+
+    /// Begins anew in another pose, as across a cut; it moves at `velocity`, in m/s.
+    pub fn cut_to(&mut self, world_from_joints: &[Mat4], velocity: Vec3) -> Result<(), Error> {
+        let time = self.state.time;
+        self.started = false;
+        self.step(world_from_joints, 0.0)?;
+        self.state.time = time;
+        self.drift(velocity);
+        Ok(())
+    }
+
     /// The pose and the state of a checkpoint.
     pub fn checkpoint(&self) -> Vec<u8> {
         let started = f64::from(u8::from(self.started));

@@ -175,6 +175,28 @@ impl Player {
         Ok(())
     }
 
+    /// Lets all flesh move at one velocity, in m/s: after [`Player::teleport`], for a character that comes along at that speed.
+    pub fn drift(&mut self, velocity: Vec3) {
+        self.velocities.fill(Vec3::ZERO);
+        // the functions of level zero add up to one, the others only refine
+        self.velocities[..self.kit.level_zero].fill(velocity);
+        self.show();
+    }
+
+    /// Takes flesh along to another pose without simulating, as across a cut: it keeps its shape and moves at `velocity`, in m/s.
+    pub fn cut_to(&mut self, world_from_joints: &[Mat4], velocity: Vec3) -> Result<(), Error> {
+        if !self.started {
+            self.teleport(world_from_joints)?;
+        }
+        let [before, now] = &mut self.poses;
+        now.set(&self.kit.joint_from_rest, world_from_joints)?;
+        before.copy_from(now);
+        self.carry(1.0);
+        self.remainder = 0.0;
+        self.drift(velocity);
+        Ok(())
+    }
+
     /// Pushes a point of the skin with a force in newtons, during the next [`Player::step`].
     pub fn push(&mut self, point: usize, force: Vec3) -> Result<(), Error> {
         self.check_point(point)?;

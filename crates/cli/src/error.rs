@@ -16,6 +16,8 @@ pub(crate) const USAGE: u8 = 2;
 pub(crate) const OUTPUT: u8 = 3;
 /// `compare --within`: the clips differ by more.
 pub(crate) const DIFFERENT: u8 = 4;
+/// `--strict`: the physics of a layer was off too often.
+pub(crate) const STRICT: u8 = 5;
 /// Interrupted.
 pub(crate) const STOPPED: u8 = 130;
 
@@ -48,6 +50,13 @@ impl CliError {
     /// A sentence about the command line.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
         Self::Said { code: USAGE, message: message.into(), help: None }
+    }
+
+    /// Everything was made, but not as it should be.
+    pub(crate) fn strict(layer: &str, text: &str) -> Self {
+        let help = "files and report were written all the same; without --strict this is a warning";
+        let message = format!("layer `{layer}`: {text}");
+        Self::Said { code: STRICT, message, help: Some(help.into()) }
     }
 
     /// The user stopped it.

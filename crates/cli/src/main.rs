@@ -45,6 +45,7 @@ Exit codes:
   2    the command line or the shot file has mistakes
   3    the output cannot be written
   4    `compare --within`: the clips differ by more than that
+  5    `bake --strict`: everything was written, but the physics of a layer was off in more than a tenth of the frames
   130  interrupted; nothing that was baked is lost
 
 Colours appear on terminals only, and not when NO_COLOR is set.";
@@ -128,7 +129,9 @@ mod tests {
 
     #[test]
     fn every_exit_code_is_documented() {
-        for code in [0, error::INPUT, error::USAGE, error::OUTPUT, error::DIFFERENT, error::STOPPED] {
+        for code in
+            [0, error::INPUT, error::USAGE, error::OUTPUT, error::DIFFERENT, error::STRICT, error::STOPPED]
+        {
             assert!(
                 EXIT_CODES.lines().any(|line| line.trim_start().starts_with(&format!("{code} "))),
                 "{code}"

@@ -29,6 +29,9 @@ pub struct Clip {
     pub usd: Option<UsdLayout>,
     /// What the reader had to leave out, a sentence each.
     pub warnings: Vec<String>,
+    /// Frames at which the animation begins anew: what lies between one of them and the frame before is a cut, not a motion. Jumps need
+    /// not be named.
+    pub cuts: Vec<usize>,
     frames: Arc<dyn Frames>,
 }
 
@@ -51,6 +54,7 @@ impl Clip {
             bvh: None,
             usd: None,
             warnings: Vec::new(),
+            cuts: Vec::new(),
             frames,
         }
     }

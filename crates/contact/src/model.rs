@@ -44,6 +44,8 @@ pub struct BarrierContact {
     /// What a checkpoint keeps, as it is now and as it was at the last commit.
     state: ContactState,
     committed: ContactState,
+    /// How fast everything moves along in this frame, in m/s.
+    drift: Vec3,
     /// Where obstacles should be at the end of the stage.
     targets: Vec<Vec3>,
     /// Where the animation has them then.
@@ -117,6 +119,7 @@ impl BarrierContact {
             attachment,
             candidates: CandidateCache::default(),
             span: None,
+            drift: Vec3::ZERO,
             committed: state.clone(),
             state,
             animated_positions: positions.clone(),

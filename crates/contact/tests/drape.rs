@@ -56,7 +56,7 @@ fn a_cloth_drops_on_a_ball() {
             positions: [places.clone(), places.clone()],
             velocities: [zero.clone(), zero],
         };
-        collision.follow(span).unwrap();
+        collision.follow(span, &[]).unwrap();
         stepper
             .advance_with_contact(&body, &mut state, &guide, Some(&mut collision), 1.0 / rate, &mut [])
             .unwrap();

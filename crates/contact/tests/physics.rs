@@ -158,7 +158,7 @@ fn pinch(cells: u32) {
         let velocities = [mean.clone(), mean];
         state.time = (frame - 1.0) / RATE;
         let span = Span { start: state.time, duration: 1.0 / RATE, positions, velocities };
-        collision.follow(span).expect("sound");
+        collision.follow(span, &[]).expect("sound");
         stepper
             .advance_with_contact(&body, &mut state, &guide, Some(&mut collision), 1.0 / RATE, &mut [])
             .expect("it goes on");

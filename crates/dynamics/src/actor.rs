@@ -6,9 +6,9 @@
 
 use std::sync::Arc;
 
-use geometry::Vec3;
+use geometry::{Mat3, Vec3};
 
-use crate::{Body, Error, Guide, GuideSample, Part, State};
+use crate::{Body, Carry, Error, Guide, GuideSample, Part, State, Steps, middle};
 
 /// The animation around a frame, as one actor sees it: its own points in the two frames before, in the frame itself, and in the
 /// one after.
@@ -20,9 +20,27 @@ pub struct Window {
     pub frame_rate_hz: f64,
     /// Frames `index − 2` to `index + 1`, where they exist and were asked for.
     pub frames: [Option<Arc<[Vec3]>>; 4],
+    /// How far its middle goes from frame to frame: what tells cuts.
+    pub steps: Steps,
+}
+
+/// The animation's way from one frame to the next.
+pub struct Way {
+    /// The frame before, the two, and the one after, as if they were one motion: beyond cuts and beyond the animation's ends it goes on
+    /// as it goes there.
+    pub frames: [Vec<Vec3>; 4],
+    /// What happens to the points before, where the animation cuts between the two.
+    pub carry: Option<Carry>,
 }
 
 impl Window {
+    /// A window with these frames; how far things go is told by them alone.
+    pub fn new(index: usize, frame_rate_hz: f64, frames: [Option<Arc<[Vec3]>>; 4]) -> Self {
+        let at = |offset: isize| frames.get(usize::try_from(offset + 2).ok()?)?.as_deref().map(middle);
+        let steps = Steps::between(at);
+        Self { index, frame_rate_hz, frames, steps }
+    }
+
     /// The frame `offset` frames after this one, from −2 to 1.
     pub fn at(&self, offset: isize) -> Option<&[Vec3]> {
         self.frames.get(usize::try_from(offset + 2).ok()?)?.as_deref()
@@ -33,18 +51,55 @@ impl Window {
         self.at(0).unwrap_or_default()
     }
 
-    /// The frame before, this one, and the ones around them: what a span from frame to frame needs. Beyond its ends the
-    /// animation stands still.
-    pub fn around(&self) -> [&[Vec3]; 4] {
+    /// How fast the animation moves as a whole where it begins, in m/s; beyond a cut of more than `limit` metres, as it moves there.
+    pub fn first_velocity(&self, limit: f64) -> Vec3 {
+        let steps = [1, 2].map(|offset| self.steps.motion(offset, limit));
+        self.frame_rate_hz * steps.into_iter().flatten().next().unwrap_or_default()
+    }
+
+    /// The way from the frame before to this one, where steps that depart from others by more than `limit` metres are cuts.
+    /// `rotation` is how a pose must be turned to come nearest to another.
+    pub fn way(&self, limit: f64, rotation: impl Fn(&[Vec3], &[Vec3]) -> Mat3) -> Way {
         let to = self.here();
         let from = self.at(-1).unwrap_or(to);
-        [self.at(-2).unwrap_or(from), from, to, self.at(1).unwrap_or(to)]
+        let seconds = 1.0 / self.frame_rate_hz;
+        let after = |from: &[Vec3]| match self.at(1).filter(|_| !self.steps.is_cut(1, limit)) {
+            Some(after) => after.to_vec(),
+            None => continued(from, to),
+        };
+        if self.steps.is_cut(0, limit) {
+            let turn = rotation(from, to);
+            let mut middles = [middle(from), middle(to)];
+            let mut carry = Carry::across(&self.steps, limit, self.frame_rate_hz, turn, middles);
+            // it starts out from where the motion behind the cut would have come from
+            middles[1] -= seconds * carry.velocities[1];
+            carry.middles = middles;
+            let moved: Vec<Vec3> = from.iter().map(|p| carry.place(*p)).collect();
+            let before = moved.iter().map(|p| *p - seconds * carry.velocities[1]).collect();
+            let after = after(&moved);
+            return Way { frames: [before, moved, to.to_vec(), after], carry: Some(carry) };
+        }
+        let before = match self.at(-2) {
+            Some(before) if !self.steps.is_cut(-1, limit) => before.to_vec(),
+            Some(_) => continued(to, from),
+            // before its first frame the animation moves along, but stays as it is: as it does in a pre-roll
+            None => {
+                let way = self.steps.way(0).unwrap_or_default();
+                from.iter().map(|p| *p - way).collect()
+            }
+        };
+        Way { frames: [before, from.to_vec(), to.to_vec(), after(from)], carry: None }
     }
 
     /// When the frame before is, in seconds.
     pub fn start(&self) -> f64 {
         (self.index as f64 - 1.0).max(0.0) / self.frame_rate_hz
     }
+}
+
+/// Where a motion from `a` to `b` leads: 2b − a.
+fn continued(a: &[Vec3], b: &[Vec3]) -> Vec<Vec3> {
+    a.iter().zip(b).map(|(a, b)| 2.0 * *b - *a).collect()
 }
 
 /// What a frame asks of an actor's points.
@@ -73,6 +128,8 @@ pub struct ActorReport {
     pub figures: Vec<(String, &'static str, f64)>,
     /// Sentences.
     pub warnings: Vec<String>,
+    /// Why its physics was off in this frame, a sentence each.
+    pub fallbacks: Vec<String>,
 }
 
 impl ActorReport {
@@ -90,11 +147,20 @@ pub trait Actor: Send {
     /// Its share of the body that it is stepped in. Called once, before everything else.
     fn bind(&mut self, body: &Body, part: &Part) -> Result<(), Error>;
 
-    /// Puts its points where they are at the first frame, before which the animation is held still or, without `is_held`, comes as it
-    /// goes on.
-    fn begin(&mut self, body: &Body, window: &Window, is_held: bool, state: &mut State) -> Result<(), Error>;
+    /// Puts its points where they are at the first frame, with their velocities: those of an animation that was `held` in its first
+    /// pose and moved along at this velocity, in m/s, or of one that came as it goes on.
+    fn begin(
+        &mut self,
+        body: &Body,
+        window: &Window,
+        held: Option<Vec3>,
+        state: &mut State,
+    ) -> Result<(), Error>;
 
-    /// The animation held still at the first frame: for a pre-roll.
+    /// How fast the animation moves as a whole at its first frame, in m/s.
+    fn first_velocity(&self, window: &Window) -> Vec3;
+
+    /// The animation held still at the first frame: for a pre-roll, where it is also moved along.
     fn still_guide(&self) -> Box<dyn Guide>;
 
     /// Turns to the way from the frame before to the window's, which [`Actor::guide`] then tells. The state is still that of the

@@ -37,6 +37,34 @@ impl Guide for StaticGuide {
     }
 }
 
+/// A guide that is carried along at a constant velocity; at time 0 it is where it would be without.
+pub struct Drifting {
+    /// What is carried along.
+    pub guide: Box<dyn Guide>,
+    /// In m/s.
+    pub velocity: Vec3,
+    /// What the weights of each average add up to: so much of the way it goes along.
+    pub average_weights: Vec<f64>,
+}
+
+impl Guide for Drifting {
+    fn sample(&self, time: f64, positions: &mut [Vec3], velocities: &mut [Vec3]) {
+        self.guide.sample(time, positions, velocities);
+        positions.iter_mut().for_each(|x| *x += time * self.velocity);
+        velocities.iter_mut().for_each(|v| *v += self.velocity);
+    }
+
+    fn averages(&self, time: f64, values: &mut [Vec3]) {
+        self.guide.averages(time, values);
+        let weights = values.iter_mut().zip(&self.average_weights);
+        weights.for_each(|(value, weight)| *value += *weight * time * self.velocity);
+    }
+
+    fn compliance(&self, time: f64, compliance: &mut [f64]) {
+        self.guide.compliance(time, compliance);
+    }
+}
+
 impl<G: Guide + ?Sized> Guide for Arc<G> {
     fn sample(&self, time: f64, positions: &mut [Vec3], velocities: &mut [Vec3]) {
         (**self).sample(time, positions, velocities);

@@ -8,8 +8,8 @@ use std::sync::atomic::AtomicBool;
 use geometry::Vec3;
 
 use crate::{
-    Actor, Body, BodyBuilder, ContactModel, Effort, Error, Filter, Guide, GuideSample, Motion, Part,
-    Settings, State, Stepper, Substeps, Window,
+    Actor, Body, BodyBuilder, ContactModel, Drifting, Effort, Error, Filter, Guide, GuideSample, Motion,
+    Part, Settings, State, Stepper, Substeps, Window,
 };
 
 /// How often, per second, what changes within a frame is looked at: often enough that no frame rate shows.
@@ -24,6 +24,10 @@ pub struct Scene<A: Actor + ?Sized = dyn Actor> {
     body: Body,
     stepper: Stepper,
     members: Vec<Member<A>>,
+    /// How fast everything moves along before the first frame, in m/s.
+    drift: Vec3,
+    /// Why everything was put back on the animation, the last time.
+    reset_reason: Option<String>,
     /// Intervals of a frame, where something changes within it and their number is given.
     intervals: Option<usize>,
 }
@@ -74,7 +78,15 @@ impl<A: Actor + ?Sized> Scene<A> {
             settings.substeps = Substeps::Fixed(1);
         }
         let stepper = Stepper::new(&body, rest, settings)?;
-        Ok(Self { state: State::at_rest(rest.to_vec()), body, stepper, members, intervals })
+        Ok(Self {
+            state: State::at_rest(rest.to_vec()),
+            body,
+            stepper,
+            members,
+            drift: Vec3::ZERO,
+            reset_reason: None,
+            intervals,
+        })
     }
 
     /// Ends every solve with [`Error::Cancelled`] once the flag is set.
@@ -131,14 +143,31 @@ impl<A: Actor + ?Sized> Scene<A> {
         self.body.energies(&self.state, &guide)
     }
 
-    /// Puts everything where it is at the first frame, before which the animation is held still or not; a window for every actor.
+    /// Puts everything where it is at the first frame, before which the animation is held in its pose or not; a window for every
+    /// actor. What is held moves along all the same, all of it as fast as the animation begins on average: nothing gets a kick when the
+    /// first frame comes.
     pub fn begin(&mut self, windows: &[Window], is_held: bool) -> Result<(), Error> {
         self.state = State::at_rest(vec![Vec3::ZERO; self.body.point_count()]);
         self.state.internal = self.body.initial_internal();
+        let momenta = self.members.iter().zip(windows);
+        let momenta = momenta
+            .map(|(Member { actor, part }, window)| part.points.len() as f64 * actor.first_velocity(window));
+        self.drift = momenta.sum::<Vec3>() / self.body.point_count().max(1) as f64;
+        let held = is_held.then_some(self.drift);
         for (member, window) in self.members.iter_mut().zip(windows) {
-            member.actor.begin(&self.body, window, is_held, &mut self.state)?;
+            member.actor.begin(&self.body, window, held, &mut self.state)?;
         }
         Ok(())
+    }
+
+    /// Why everything was put back on the animation since this was asked last.
+    pub fn take_reset_reason(&mut self) -> Option<String> {
+        self.reset_reason.take()
+    }
+
+    /// How fast everything moves along before the first frame, in m/s.
+    pub fn drift(&self) -> Vec3 {
+        self.drift
     }
 
     /// Lets whole frames pass, `seconds` at least, before the first one, each by a call to `frame` with the scene and the time it
@@ -152,6 +181,8 @@ impl<A: Actor + ?Sized> Scene<A> {
         let duration = 1.0 / frame_rate_hz;
         let frames = (seconds / duration).ceil();
         self.state.time = -frames * duration;
+        let (start, drift) = (self.state.time, self.drift);
+        self.state.positions.iter_mut().for_each(|x| *x += start * drift);
         let mut reset = false;
         for _ in 0..frames as usize {
             let time = self.state.time;
@@ -161,14 +192,16 @@ impl<A: Actor + ?Sized> Scene<A> {
         Ok(reset)
     }
 
-    /// Lets `seconds` pass with the animation held at its first frame.
+    /// Lets `seconds` pass before the first frame, with the animation held in its pose.
     pub fn stand_still(
         &mut self,
         seconds: f64,
         contact: Option<&mut dyn ContactModel>,
     ) -> Result<Advanced, Error> {
         let guide = joined(&self.members, |actor| actor.still_guide());
-        self.advance(&*guide, seconds, contact)
+        let rows = self.body.averages();
+        let average_weights = (0..rows.len()).map(|r| rows.row(r).map(|entry| entry.1).sum()).collect();
+        self.advance(&Drifting { guide, velocity: self.drift, average_weights }, seconds, contact)
     }
 
     /// From the frame before to that of the windows, one for every actor.
@@ -262,6 +295,7 @@ impl<A: Actor + ?Sized> Scene<A> {
         guide.sample(end, &mut positions, &mut velocities);
         if !self.members.is_empty() && self.members.iter().all(|member| member.actor.recovers_from(&error)) {
             // an animation that no simulation can follow: begin again from where it is
+            self.reset_reason = Some(error.to_string());
             let internal = std::mem::take(&mut self.state.internal);
             self.state = State { time: end, velocities, internal, ..State::at_rest(positions) };
             return Ok(Advanced { effort: Effort::default(), reset: true });

@@ -91,7 +91,11 @@ impl Actor for Jumper {
         Ok(())
     }
 
-    fn begin(&mut self, _: &Body, window: &Window, _: bool, state: &mut State) -> Result<(), Error> {
+    fn first_velocity(&self, window: &Window) -> Vec3 {
+        window.first_velocity(f64::INFINITY)
+    }
+
+    fn begin(&mut self, _: &Body, window: &Window, _: Option<Vec3>, state: &mut State) -> Result<(), Error> {
         self.first = window.here().to_vec();
         state.positions[self.part.points.clone()].copy_from_slice(&self.first);
         Ok(())
@@ -102,7 +106,7 @@ impl Actor for Jumper {
     }
 
     fn begin_frame(&mut self, _: &Body, window: &Window, _: &mut State) -> Result<Motion, Error> {
-        let frames = window.around().map(<[Vec3]>::to_vec);
+        let frames = window.way(f64::INFINITY, |_, _| Mat3::IDENTITY).frames;
         self.span = Arc::new(Span::through(window.start(), window.frame_rate_hz, frames));
         Ok(Motion::Simulated)
     }
@@ -140,7 +144,7 @@ fn window(index: usize, shift: f64) -> Window {
         let frame = index as isize + offset;
         (frame >= 0).then(|| pose(frame as f64, shift))
     };
-    Window { index, frame_rate_hz: RATE, frames: [at(-2), at(-1), at(0), at(1)] }
+    Window::new(index, RATE, [at(-2), at(-1), at(0), at(1)])
 }
 
 fn scene(cast: Vec<(Box<dyn Actor>, BodyBuilder)>) -> Scene {

@@ -206,6 +206,37 @@ impl Pass {
         }
     }
 
+    /// Settings that what the pass shows does not have.
+    fn idle(&self) -> Vec<(&'static str, &'static str)> {
+        let plain = Self::default();
+        let of_fields = [
+            ("clear", self.clear != plain.clear),
+            ("solid", self.solid != plain.solid),
+            ("colors", self.colors.is_some()),
+            ("color", self.color.is_some()),
+            ("ring", self.ring.is_some()),
+            ("volume", self.volume != plain.volume),
+        ];
+        let of_images = [("warp", self.warp != plain.warp), ("painted", self.painted.is_some())];
+        let smear = [("smear", self.smear.is_some())];
+        let (keys, why) = match (&self.field, &self.image, self.clip) {
+            (Some(_), None, false) => (of_images.to_vec(), "only an image has it"),
+            (None, Some(_), false) => (of_fields.to_vec(), "an image has its own colours and stays flat"),
+            (None, None, true) => {
+                ([&of_fields[..], &of_images, &smear].concat(), "the scene is shown as it is")
+            }
+            _ => (Vec::new(), ""),
+        };
+        let mut idle: Vec<_> = keys.into_iter().filter(|key| key.1).map(|key| (key.0, why)).collect();
+        if self.image.is_some() && !self.warp && self.painted.is_some() {
+            idle.push(("painted", "the image is not carried: `warp` is false"));
+        }
+        if self.color.is_some() && self.colors.is_some() && self.field.is_some() {
+            idle.push(("colors", "`color` is used instead"));
+        }
+        idle
+    }
+
     /// What is wrong with it, where it stands at `path`. `fields` are those that the layers make.
     pub(crate) fn check(&self, path: &str, fields: &[String], folder: &Path) -> Vec<Diagnostic> {
         let mut diagnostics = Vec::new();
@@ -231,6 +262,9 @@ impl Pass {
             && !folder.join(file).is_file()
         {
             say(".image", format!("there is no file {}", folder.join(file).display()), None);
+        }
+        for (key, why) in self.idle() {
+            say(&format!(".{key}"), format!("`{key}` has no effect: {why}"), Some("leave it out".into()));
         }
         if self.ring.is_some() && self.smear.is_some() {
             say(".smear", "a ring cannot be smeared: use one of the two".into(), None);

@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 use shell::{Bending, Material, Wind};
 use shot::{Diagnostic, GroupMember, Layer, LayerError, Settings, Simulation, Target};
 
-use crate::shared::driver::Driver;
+use crate::shared::driver::{Driver, LOOK_AHEAD};
+use crate::shared::idle::Idle;
 use crate::shared::selectors::weights;
 use crate::shared::stepping::{Method, stepping};
 use crate::shared::{Contact, FabricDials};
@@ -87,7 +88,7 @@ impl Default for Cloth {
 impl Settings for Cloth {
     const KIND: &'static str = "cloth";
     const SUMMARY: &'static str = "turns a mesh into fabric that hangs, swings and flutters";
-    const VERSION: u32 = 5;
+    const VERSION: u32 = 6;
 }
 
 impl Layer for Cloth {
@@ -103,6 +104,18 @@ impl Layer for Cloth {
         diagnostics
     }
 
+    fn idle(&self, input: &Target) -> Vec<Diagnostic> {
+        let (plain, mut idle) = (Self::default(), Idle::default());
+        let softness = [
+            ("follow_stiffness", self.follow_stiffness != plain.follow_stiffness),
+            ("follow_damping", self.follow_damping != plain.follow_damping),
+        ];
+        idle.say_follow(&self.follow, &softness, input);
+        idle.say_wind(&self.wind, self.fabric().map_or(1.0, |fabric| fabric.air_drag));
+        idle.say_contact(self.contact.as_ref());
+        idle.0
+    }
+
     fn suits(&self, mesh: &Mesh) -> bool {
         let has_group = match &self.follow {
             Some(Selector::Group(name)) => mesh.group(name).is_some(),
@@ -112,8 +125,8 @@ impl Layer for Cloth {
     }
 
     fn look_ahead(&self, _: &Target) -> usize {
-        // velocities of the guide are central differences
-        1
+        // velocities of the guide are central differences, and cuts show by the steps around them
+        LOOK_AHEAD
     }
 
     fn prepare(&self, input: &Target) -> Result<Box<dyn Simulation>, LayerError> {

@@ -16,7 +16,8 @@ use solid::{Law, Material};
 use shot::{Diagnostic, GroupMember, Layer, LayerError, Settings, Simulation, Target};
 
 use crate::shared::Contact;
-use crate::shared::driver::Driver;
+use crate::shared::driver::{Driver, LOOK_AHEAD};
+use crate::shared::idle::Idle;
 use crate::shared::stepping::{Method, stepping};
 
 /// Adds secondary motion to any animated surface: it is filled with flesh, which follows the animation where `follow` says and
@@ -242,7 +243,7 @@ impl Default for Enrich {
 impl Settings for Enrich {
     const KIND: &'static str = "enrich";
     const SUMMARY: &'static str = "adds the secondary motion of flesh to an animated surface";
-    const VERSION: u32 = 6;
+    const VERSION: u32 = 7;
 }
 
 impl Layer for Enrich {
@@ -302,6 +303,39 @@ impl Layer for Enrich {
         diagnostics
     }
 
+    fn idle(&self, input: &Target) -> Vec<Diagnostic> {
+        let (plain, mut idle) = (Self::default(), Idle::default());
+        let softness = [
+            ("follow_stiffness", self.follow_stiffness != plain.follow_stiffness),
+            ("follow_damping", self.follow_damping != plain.follow_damping),
+        ];
+        if !self.simulate {
+            let dynamics = [
+                ("pre_roll", self.pre_roll != plain.pre_roll),
+                ("gravity", self.gravity != plain.gravity),
+                ("max_distance", self.max_distance.is_some()),
+                ("contact", self.contact.is_some()),
+                ("substeps", self.substeps.is_some()),
+                ("integrator", self.integrator != plain.integrator),
+            ];
+            idle.say("", &[&dynamics[..], &softness].concat(), "`simulate` is false: there is only the fit");
+        } else if self.paint.is_empty()
+            && self.keys.is_empty()
+            && (self.complementary == 0.0 || self.complementary == 1.0)
+        {
+            idle.say_follow(&self.follow, &softness, input);
+        }
+        if self.integrator != Method::LinearlyImplicit {
+            let why = "only linearly implicit steps have one";
+            idle.say("", &[("delta", self.delta != plain.delta)], why);
+        }
+        if self.edge.is_some() {
+            idle.say("", &[("tets", self.tets != plain.tets)], "`edge` says how large they are");
+        }
+        idle.say_contact(self.contact.as_ref());
+        idle.0
+    }
+
     fn suits(&self, mesh: &Mesh) -> bool {
         let has = |selector: &Selector| match selector {
             Selector::Group(name) => mesh.group(name).is_some(),
@@ -311,8 +345,8 @@ impl Layer for Enrich {
     }
 
     fn look_ahead(&self, _: &Target) -> usize {
-        // velocities of the fit are central differences
-        1
+        // velocities of the fit are central differences, and cuts show by the steps around them
+        LOOK_AHEAD
     }
 
     fn prepare(&self, input: &Target) -> Result<Box<dyn Simulation>, LayerError> {

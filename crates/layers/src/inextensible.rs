@@ -8,11 +8,12 @@ use clip::{Mesh, Selector};
 use geometry::{Vec2, Vec3};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use shell::{Enforcement, Face, InextensibleThreads, ThreadDirections, Weave};
+use shell::{Enforcement, Face, InextensibleThreads, Overstretched, ThreadDirections, Weave};
 use shot::{Diagnostic, GroupMember, Layer, LayerError, Settings, Simulation, Target};
 
 use crate::cloth::Cloth;
 use crate::shared::driver::{Driver, Member};
+use crate::shared::points::to_vectors;
 use crate::shared::selectors::weights;
 
 /// What has the last word where threads and contact disagree.
@@ -53,7 +54,7 @@ impl Default for Inextensible {
 impl Settings for Inextensible {
     const KIND: &'static str = "inextensible";
     const SUMMARY: &'static str = "turns a mesh into fabric whose warp and weft do not stretch";
-    const VERSION: u32 = 4;
+    const VERSION: u32 = 5;
 }
 
 impl Layer for Inextensible {
@@ -70,7 +71,14 @@ impl Layer for Inextensible {
             let help = failure.remedy().map(str::to_owned);
             diagnostics.push(Diagnostic::new("kind", failure.to_string()).maybe_help(help));
         }
+        if diagnostics.is_empty() {
+            diagnostics.extend(self.check_pins(input));
+        }
         diagnostics
+    }
+
+    fn idle(&self, input: &Target) -> Vec<Diagnostic> {
+        self.cloth.idle(input)
     }
 
     fn suits(&self, mesh: &Mesh) -> bool {
@@ -97,16 +105,35 @@ impl Layer for Inextensible {
 impl Inextensible {
     /// The cloth with its threads.
     fn actor(&self, input: &Target) -> Result<Member, LayerError> {
-        let (cloth, rest) = (&self.cloth, input.mesh().rest());
-        let material = cloth.fabric().map_err(LayerError::new)?;
+        let member = self.cloth.actor(input, Some(self.threads(input)?))?;
+        Ok(Member { adapts: true, ..member })
+    }
+
+    /// Points that are held further apart in the first frame than the threads between them are long: no step could be taken.
+    fn check_pins(&self, input: &Target) -> Option<Diagnostic> {
+        let held = weights(self.cloth.follow.as_ref()?, input).ok()?;
+        let known: Vec<bool> = held.iter().map(|weight| *weight >= 1.0).collect();
+        let points = to_vectors(&input.points(0).ok()?);
+        let Overstretched { points: [a, b], distance, thread_length } =
+            self.threads(input).ok()?.overstretched(&known, &points)?;
+        let message = format!(
+            "in the first frame points {a} and {b} are held {distance:.3} m apart, but the threads between them are {thread_length:.3} m long"
+        );
+        let help = "let go of one of them, bring them closer in the animation, or raise `max_strain`";
+        Some(Diagnostic::new("follow", message).with_help(help))
+    }
+
+    /// Its threads.
+    fn threads(&self, input: &Target) -> Result<InextensibleThreads, LayerError> {
+        let rest = input.mesh().rest();
+        let material = self.cloth.fabric().map_err(LayerError::new)?;
         let enforcement = match self.hold {
             Holding::Projection => Enforcement::Projection,
             Holding::Together => Enforcement::Hardening,
         };
         let weave = self.weave(input, &rest)?;
-        let threads = InextensibleThreads::new(weave, enforcement, self.max_strain, &rest, &material);
-        let member = cloth.actor(input, Some(threads.map_err(LayerError::new)?))?;
-        Ok(Member { adapts: true, ..member })
+        InextensibleThreads::new(weave, enforcement, self.max_strain, &rest, &material)
+            .map_err(LayerError::new)
     }
 
     fn weave(&self, input: &Target, rest: &[Vec3]) -> Result<Weave, LayerError> {

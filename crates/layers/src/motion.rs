@@ -207,9 +207,9 @@ impl Simulation for Moving {
             "m",
             self.repaired.report.follow[at] / self.figure.unit,
         );
-        if at == 0 && !self.repaired.solution.converged {
+        if !self.repaired.solution.converged {
             let report = &self.repaired.report;
-            result.warnings.push(format!(
+            result.fallbacks.push(format!(
                 "no motion near the input obeys physics: after {} iterations {:.2e} body weights are missing, the farthest joint is {:.0} cm away at frame {}",
                 self.repaired.solution.iterations,
                 report.root_residual,

@@ -2,7 +2,9 @@
 
 pub(crate) mod contact;
 pub(crate) mod driver;
+pub(crate) mod idle;
 mod material;
+pub(crate) mod middles;
 pub(crate) mod points;
 pub(crate) mod selectors;
 pub(crate) mod stepping;

@@ -8,6 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use solid::Material;
 
+use crate::shared::driver::LOOK_AHEAD;
+use crate::shared::idle::Idle;
 use shot::{Diagnostic, Layer, LayerError, Settings, Simulation, Target};
 
 use simulation::Living;
@@ -109,7 +111,7 @@ impl Default for Skeleton {
 impl Settings for Skeleton {
     const KIND: &'static str = "skeleton";
     const SUMMARY: &'static str = "flesh around the bones of a skinned character";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
 }
 
 impl Layer for Skeleton {
@@ -153,8 +155,30 @@ impl Layer for Skeleton {
         diagnostics
     }
 
+    fn idle(&self, _: &Target) -> Vec<Diagnostic> {
+        let (plain, mut idle) = (Self::default(), Idle::default());
+        if self.method == Solution::Nonlinear {
+            let turned = self.steps_per_second != plain.steps_per_second;
+            idle.say(
+                "",
+                &[("steps_per_second", turned)],
+                "nonlinear flesh takes as many as accuracy asks for",
+            );
+        }
+        if self.twist == 0.0 {
+            let turned = self.twist_radius != plain.twist_radius;
+            idle.say("", &[("twist_radius", turned)], "`twist` is 0");
+        }
+        idle.0
+    }
+
     fn suits(&self, mesh: &Mesh) -> bool {
         mesh.skin.is_some()
+    }
+
+    fn look_ahead(&self, _: &Target) -> usize {
+        // cuts show by the steps around them
+        LOOK_AHEAD
     }
 
     fn prepare(&self, input: &Target) -> Result<Box<dyn Simulation>, LayerError> {

@@ -15,7 +15,8 @@ use shell::{Bending, Relief, Wind};
 
 use shot::{Diagnostic, GroupMember, Layer, LayerError, Reshape, Settings, Simulation, Target};
 
-use crate::shared::driver::Driver;
+use crate::shared::driver::{Driver, LOOK_AHEAD};
+use crate::shared::idle::Idle;
 use crate::shared::stepping::Method;
 use crate::shared::{Contact, MaterialDials};
 pub use functions::{TestFunctionKind, TestRegion, Tests};
@@ -69,8 +70,8 @@ pub struct Tracks {
     /// Seconds of simulation before the first frame, with the animation held at it.
     #[schemars(extend("minimum" = 0.0, "maximum" = 600.0, "x-usual" = [0.0, 10.0]))]
     pub pre_roll: f64,
-    /// An animation that moves farther than this in one frame, as a fraction of its size, has jumped: the tracked mesh is
-    /// carried along.
+    /// An animation that departs from its motion by more than this in one frame, as a fraction of its size, has jumped: the tracked mesh
+    /// is carried along.
     #[schemars(extend("minimum" = 1e-3, "maximum" = 1e6, "x-usual" = [0.01, 10.0]))]
     pub jump: f64,
     /// Steps per frame. Default: as many as the error estimate asks for.
@@ -162,7 +163,7 @@ impl Settings for Tracks {
     const KIND: &'static str = "tracks";
     const SUMMARY: &'static str =
         "a thin shell follows the animation on average, with wrinkles and folds of its own";
-    const VERSION: u32 = 5;
+    const VERSION: u32 = 6;
 }
 
 impl Layer for Tracks {
@@ -214,6 +215,29 @@ impl Layer for Tracks {
         diagnostics
     }
 
+    fn idle(&self, _: &Target) -> Vec<Diagnostic> {
+        let (plain, mut idle) = (Self::default(), Idle::default());
+        if self.subdivide == 0 {
+            idle.say("", &[("scheme", self.scheme != plain.scheme)], "`subdivide` is 0: no point is new");
+        }
+        if self.loosen.is_empty() && self.then.is_none() {
+            let turned = self.follow_stiffness != plain.follow_stiffness;
+            idle.say(
+                "",
+                &[("follow_stiffness", turned)],
+                "all averages are held exactly: nothing is loosened",
+            );
+        }
+        self.tests.idle("tests.", self.is_same_mesh(), &mut idle);
+        if let Some(then) = &self.then {
+            then.tests.idle("then.tests.", self.is_same_mesh(), &mut idle);
+        }
+        let air_drag = self.fabric.of(&self.material).map_or(1.0, |fabric| fabric.air_drag);
+        idle.say_wind(&self.wind, air_drag);
+        idle.say_contact(self.contact.as_ref());
+        idle.0
+    }
+
     fn suits(&self, mesh: &Mesh) -> bool {
         !mesh.faces.is_empty()
     }
@@ -225,7 +249,7 @@ impl Layer for Tracks {
             .into_iter()
             .flatten()
             .any(|tests| tests.kind(self.is_same_mesh()) == TestFunctionKind::Clusters);
-        if everywhere { input.clip.frame_count() } else { 1 }
+        if everywhere { input.clip.frame_count() } else { LOOK_AHEAD }
     }
 
     fn reshape(&self, input: &Target) -> Result<Option<Reshape>, LayerError> {

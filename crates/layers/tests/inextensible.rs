@@ -155,6 +155,27 @@ fn what_cannot_be_held_is_said_before_or_when_it_happens() {
     assert!(failure.to_string().contains("1.000 m long"), "{failure}");
     assert!(failure.remedy().is_some());
 
+    // `check` says so of the first frame, also where it is little, and threads that harden fail with the same sentence
+    for (hold, apart) in [("projection", 1.017), ("together", 1.017)] {
+        let settings = layer(&format!("follow = {{ group = \"pins\" }}\nhold = \"{hold}\""));
+        let input = target(sheet(8, apart));
+        let diagnostics = settings.check(&input);
+        assert!(diagnostics.iter().any(|d| d.path() == "follow" && d.message().contains("1.017 m apart")));
+        let mut simulation = settings.prepare(&input).unwrap();
+        simulation.frame(0).unwrap();
+        match simulation.frame(1) {
+            Err(failure) => {
+                let words = failure.to_string();
+                assert!(words.contains("points 0 and 8 are held 1.017 m apart"), "{hold}: {words}");
+            }
+            // threads that harden may get through, but say what they could not do
+            Ok(frame) => {
+                assert!(frame.warnings[0].contains("off their length"), "{hold}: {:?}", frame.warnings)
+            }
+        }
+        assert!(settings.check(&target(sheet(8, 1.005))).is_empty(), "within `max_strain`");
+    }
+
     // no quads at all
     let points: Vec<[f32; 3]> = vec![[0.0; 3], [0.82, 0.0, 0.57], [1.3, 0.0, 1.2]];
     let lone = Clip::still(Mesh::new("lone", points, &[[0, 1, 2]]), 24.0, 2);

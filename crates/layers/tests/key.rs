@@ -54,7 +54,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         &["a.json", "b.json", "ball.01.obj", "ball.02.obj", "floor.obj"],
     ),
     (
-        "kind = 'inextensible'\nfollow = { file = 'a.json' }\nwarp = { file = 'b.json' }",
+        "kind = 'inextensible'\nfollow = { file = 'a.json' }\nwarp = { not = { file = 'b.json' } }",
         &["a.json", "b.json"],
     ),
     ("kind = 'blend'\nfollow = { file = 'a.json' }", &["a.json"]),
@@ -86,10 +86,8 @@ const LAYERS: &[(&str, &[&str])] = &[
 /// Looks that name files are read through the same list.
 const FILM: &str = "[output.film]\npass = [{ clip = true }]\n";
 
-#[test]
-fn every_file_that_a_layer_names_is_part_of_its_key() {
-    let folder = tempfile::tempdir().unwrap();
-    let here = folder.path();
+/// All files that the layers above name.
+fn write_files(here: &Path) {
     for name in ["square.glb", "pose.obj", "floor.obj", "ball.##.obj"] {
         let frames = if name.contains('#') { 2 } else { 1 };
         clip::write(here.join(name), &Clip::still(square(4), 24.0, frames), &WriteOptions::default())
@@ -100,6 +98,69 @@ fn every_file_that_a_layer_names_is_part_of_its_key() {
     ["fine-c.json", "fine-d.json"].iter().for_each(|name| weights(here, name, 81));
     fs::write(here.join("body.node"), "4 3 0 0\n0 -2 -2 -2\n1 5 0 0\n2 0 5 0\n3 0 0 5\n").unwrap();
     fs::write(here.join("body.ele"), "1 4 0\n0 0 1 2 3\n").unwrap();
+}
+
+/// Changes the last digit of a file as soon as a layer is told of: after the list was made, before anything is simulated.
+struct Meddler<'a> {
+    path: &'a Path,
+    good: &'a [u8],
+}
+
+impl shot::Progress for Meddler<'_> {
+    fn event(&self, event: shot::Event<'_>) {
+        if matches!(event, shot::Event::Layer { .. }) {
+            let mut bytes = self.good.to_vec();
+            let digit = bytes.iter().rposition(u8::is_ascii_digit).unwrap();
+            bytes[digit] ^= 1;
+            fs::write(self.path, bytes).unwrap();
+        }
+    }
+}
+
+#[test]
+fn every_file_that_changes_during_a_bake_is_refused_in_every_layer() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    write_files(here);
+    for (number, (layer, names)) in LAYERS.iter().enumerate() {
+        let text = format!(
+            "[input]\nfile = 'square.glb'\n[[layer]]\n{layer}\n[output]\nfiles = []\nreport = false\n"
+        );
+        let shot = reader().parse("shot.toml", &text, here).unwrap();
+        // a shot that is refused before its files are read says nothing here
+        if kind_needs_more(layer) {
+            continue;
+        }
+        assert_eq!(
+            shot.check().iter().map(ToString::to_string).collect::<Vec<_>>(),
+            Vec::<String>::new(),
+            "{layer}"
+        );
+        for name in ["square.glb"].iter().chain(*names) {
+            let path = here.join(name);
+            let good = fs::read(&path).unwrap();
+            let out = Some(here.join(format!("out{number}-{name}")));
+            let options = BakeOptions { out, ..BakeOptions::default() };
+            let progress = Meddler { path: &path, good: &good };
+            let context = Context { progress: &progress, ..Context::SILENT };
+            let words = shot.bake(&options, &context).err().map(|error| error.to_string());
+            fs::write(&path, &good).unwrap();
+            let words = words.unwrap_or_else(|| panic!("{layer}: {name} changed, and nobody noticed"));
+            assert!(words.contains(name) && words.contains("changed"), "{layer}, {name}: {words}");
+        }
+    }
+}
+
+/// `blend` stands on another layer; alone it has nothing to blend.
+fn kind_needs_more(layer: &str) -> bool {
+    layer.contains("kind = 'blend'")
+}
+
+#[test]
+fn every_file_that_a_layer_names_is_part_of_its_key() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    write_files(here);
     for (layer, names) in LAYERS {
         let text = format!(
             "[input]\nfile = 'square.glb'\n[[layer]]\n{layer}\n[output]\nfiles = []\nreport = false\n{FILM}"

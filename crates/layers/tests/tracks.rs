@@ -131,6 +131,25 @@ fn a_guide_that_jumps_carries_the_shell_along_and_the_report_says_so() {
     assert!(said.contains("jumps"), "{said}");
 }
 
+/// Both sets say where the whole is: together they are too many, but only one of them is hard at a time.
+#[test]
+fn a_second_set_of_averages_takes_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let sample = samples::box_guide();
+    let rest = sample.meshes[0].rest();
+    let at = |frame: usize| rest.iter().map(|p| *p + 0.02 * frame as f64 * Vec3::X).collect();
+    let file = moved(folder.path(), sample.meshes[0].clone(), 24.0, (0..6).map(at).collect());
+    let then = "then = { tests = { kind = \"harmonics\", count = 4 }, from = 0.05, to = 0.15 }";
+    for pre_roll in ["", "pre_roll = 0.05\n"] {
+        let shot = shot_of(&file, &format!("subdivide = 2\nsubsteps = 2\n{pre_roll}{then}"));
+        assert_eq!(shot.check().len(), 0);
+        let bake = bake(&shot, &folder.path().join(format!("out{}", pre_roll.len())), "0-5");
+        for figures in &bake.layers[0].figures {
+            assert!(figures.get("tracking/residual of hard averages").unwrap() < 1e-6);
+        }
+    }
+}
+
 #[test]
 fn the_bag_turns_a_captured_backflip() {
     let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/assets");

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use dynamics::{
-    Actor, ActorReport, Body, BodyBuilder, DeliveredSurface, Elements, Error, Filter, Follow, FollowDamping,
-    Forces, Guide, GuideSample, MaxDistance, Motion, Part, Span, State, StaticGuide, Window,
-    follow_stiffness,
+    Actor, ActorReport, Body, BodyBuilder, Carry, DeliveredSurface, Elements, Error, Filter, Follow,
+    FollowDamping, Forces, Guide, GuideSample, MaxDistance, Motion, Part, Span, State, StaticGuide, Way,
+    Window, follow_stiffness,
 };
 use geometry::Vec3;
 
+use crate::tracks::rotation;
 use crate::{Cloth, InextensibleThreads, Membrane, Strain};
 
 /// What a cloth actor is made of.
@@ -29,6 +30,18 @@ pub struct ClothSetup<'a> {
     pub gravity: Vec3,
     /// Threads that do not stretch, if there are.
     pub threads: Option<InextensibleThreads>,
+    /// A step of the animation that departs from those around it by more than this, in metres, is a cut: the cloth is carried along.
+    pub cut: f64,
+}
+
+/// What is told of a cut.
+pub(crate) const CARRIED: &str = "the animation cuts here: the cloth was carried along";
+
+/// A part of a state goes across a cut.
+pub(crate) fn carry_along(carry: &Carry, state: &mut State, part: &Part) {
+    let points = part.points.clone();
+    carry.apply(&mut state.positions[points.clone()], &mut state.velocities[points.clone()]);
+    state.accelerations.get_mut(points).into_iter().flatten().for_each(|a| *a = carry.rotation * *a);
 }
 
 /// A cloth in motion.
@@ -40,13 +53,17 @@ pub struct ClothActor {
     max_distance: Option<MaxDistance>,
     start: Vec<Vec3>,
     span: Arc<Span>,
+    /// A step of the animation that departs from others by more than this, in metres, is a cut.
+    cut: f64,
+    /// Why physics is off in the frame begun.
+    fallbacks: Vec<String>,
 }
 
 impl ClothActor {
     /// The cloth, and the body it brings along.
     pub fn new(setup: ClothSetup<'_>) -> (Self, BodyBuilder) {
         let ClothSetup { cloth, friction, follow, follow_frequency_hz, follow_damping, .. } = setup;
-        let ClothSetup { max_distance, gravity, threads, .. } = setup;
+        let ClothSetup { max_distance, gravity, threads, cut, .. } = setup;
         let (masses, count) = (&cloth.masses, cloth.masses.len());
         // Nothing moves a point without mass, so it goes with the animation.
         let known: Vec<bool> = (0..count).map(|p| follow[p] >= 1.0 || masses[p] <= 0.0).collect();
@@ -76,6 +93,8 @@ impl ClothActor {
             max_distance: max_distance.map(|distance| MaxDistance::new(vec![distance; count])),
             start: Vec::new(),
             span: Arc::default(),
+            cut,
+            fallbacks: Vec::new(),
         };
         (actor, body)
     }
@@ -92,23 +111,37 @@ impl Actor for ClothActor {
         self.threads.as_mut().map_or(Ok(()), |threads| threads.bind(body, part))
     }
 
-    fn begin(&mut self, _: &Body, window: &Window, _: bool, state: &mut State) -> Result<(), Error> {
+    fn begin(
+        &mut self,
+        _: &Body,
+        window: &Window,
+        held: Option<Vec3>,
+        state: &mut State,
+    ) -> Result<(), Error> {
         self.start = window.here().to_vec();
         state.positions[self.part.points.clone()].copy_from_slice(&self.start);
+        // it moves along with the animation, and not within it
+        let velocity = held.unwrap_or_else(|| self.first_velocity(window));
+        state.velocities[self.part.points.clone()].fill(velocity);
         Ok(())
+    }
+
+    fn first_velocity(&self, window: &Window) -> Vec3 {
+        window.first_velocity(self.cut)
     }
 
     fn still_guide(&self) -> Box<dyn Guide> {
         Box::new(StaticGuide::new(self.start.clone()))
     }
 
-    fn begin_frame(&mut self, _: &Body, window: &Window, _: &mut State) -> Result<Motion, Error> {
-        // before the first frame the animation stands still, as it does in the pre-roll
-        self.span = Arc::new(Span::through(
-            window.start(),
-            window.frame_rate_hz,
-            window.around().map(<[Vec3]>::to_vec),
-        ));
+    fn begin_frame(&mut self, _: &Body, window: &Window, state: &mut State) -> Result<Motion, Error> {
+        let Way { frames, carry } = window.way(self.cut, rotation);
+        self.fallbacks.clear();
+        if let Some(carry) = carry {
+            carry_along(&carry, state, &self.part);
+            self.fallbacks.push(CARRIED.into());
+        }
+        self.span = Arc::new(Span::through(window.start(), window.frame_rate_hz, frames));
         Ok(Motion::Simulated)
     }
 
@@ -142,7 +175,8 @@ impl Actor for ClothActor {
     }
 
     fn report(&mut self, state: &State, _: &Window) -> ActorReport {
-        let mut report = ActorReport::default();
+        let fallbacks = std::mem::take(&mut self.fallbacks);
+        let mut report = ActorReport { fallbacks, ..ActorReport::default() };
         let x = &state.positions[self.part.points.clone()];
         match &mut self.threads {
             Some(threads) => threads.report(x, &mut report),

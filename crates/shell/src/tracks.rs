@@ -20,5 +20,6 @@ pub use clusters::{Clusters, cluster};
 pub use force_limit::ForceLimit;
 pub use functions::TestFunctions;
 pub use harmonics::harmonics;
+pub(crate) use jump::rotation;
 pub use strength::{ConstraintStrength, linear_between};
 pub use tracked::{RebuildCloth, Reshaping, Tracked, TrackedSetup, TrackedShell};

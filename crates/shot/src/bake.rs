@@ -89,8 +89,10 @@ pub struct LayerBake {
     pub figures: Vec<Figures>,
     /// Seconds of every frame from 0, of whichever bake made it, where known.
     pub seconds: Vec<Option<f64>>,
-    /// Frame and sentence.
+    /// Frame and sentence; those of `fallbacks` are among them.
     pub warnings: Vec<(usize, String)>,
+    /// Where physics was off: frame and sentence.
+    pub fallbacks: Vec<(usize, String)>,
     /// What the simulation says about itself.
     pub notes: Vec<(String, String)>,
 }

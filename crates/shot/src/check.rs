@@ -36,6 +36,20 @@ impl Shot {
         }
     }
 
+    /// Settings of its layers that were turned and have no effect: no mistakes, and none where the shot has mistakes.
+    pub fn idle(&self) -> Vec<Diagnostic> {
+        let Ok(mut clip) = self.open_checked(&self.files) else { return Vec::new() };
+        let mut found = Vec::new();
+        for (index, entry) in self.layers.iter().enumerate().filter(|(_, entry)| entry.is_active()) {
+            for target in entry.targets(&clip, &self.files).unwrap_or_default() {
+                let idle = entry.layer.idle(&Target { clip: clip.clone(), ..target.clone() });
+                found.extend(idle.into_iter().map(|idle| self.placed(&format!("layer[{index}]"), idle)));
+                clip = entry.carried(&Target { clip: clip.clone(), ..target }).unwrap_or(clip);
+            }
+        }
+        found
+    }
+
     /// The input, if the shot fits it and its outputs can be written. What is read for that is read through `files`.
     pub(crate) fn open_checked(&self, files: &Files) -> Result<Clip, Vec<Diagnostic>> {
         let mut diagnostics = self.check_input_names(files);
@@ -43,6 +57,7 @@ impl Shot {
         if diagnostics.is_empty() {
             match self.open_input_among(files) {
                 Ok(clip) => {
+                    diagnostics.extend(self.check_cuts(&clip));
                     diagnostics.extend(self.check_with(&clip, files));
                     opened = Some(clip);
                 }
@@ -138,9 +153,53 @@ impl Shot {
         clip
     }
 
+    /// Cuts that the animation cannot have.
+    fn check_cuts(&self, clip: &Clip) -> Vec<Diagnostic> {
+        let count = clip.frame_count();
+        let cuts = self.input.cuts.iter().enumerate();
+        cuts.filter(|(_, cut)| **cut == 0 || **cut >= count)
+            .map(|(k, cut)| {
+                let message = format!("there is no step to frame {cut} that could be a cut");
+                let help = match count {
+                    0 | 1 => "the animation has no second frame".to_owned(),
+                    _ => format!("frames with one before them go from 1 to {}", count - 1),
+                };
+                self.diagnostic(&format!("input.cuts[{k}]"), message).with_help(help)
+            })
+            .collect()
+    }
+
+    /// What stands under `[input]` beside something that leaves it without effect.
+    fn check_idle_input(&self) -> Vec<Diagnostic> {
+        let input = &self.input;
+        let source = match (&input.file, &input.sample, input.duration) {
+            (Some(_), ..) => "file",
+            (None, Some(_), _) => "sample",
+            _ => "duration",
+        };
+        let of_files = ["file"].as_slice();
+        let given = [
+            ("sample", input.sample.is_some(), ["sample"].as_slice()),
+            ("duration", input.duration.is_some(), &["duration"]),
+            ("clip", input.clip.is_some(), of_files),
+            ("unit", input.unit.is_some(), of_files),
+            ("mesh", input.mesh.is_some(), of_files),
+            ("cache", input.cache.is_some(), of_files),
+            ("frame_rate", input.frame_rate.is_some(), &["file", "duration"]),
+        ];
+        given
+            .into_iter()
+            .filter(|(_, is_given, beside)| *is_given && !beside.contains(&source))
+            .map(|(key, ..)| {
+                let message = format!("`{key}` has no effect beside `{source}`");
+                self.diagnostic(&format!("input.{key}"), message).with_help("leave out one of them")
+            })
+            .collect()
+    }
+
     /// The files and names under `[input]`.
     fn check_input_names(&self, files: &Files) -> Vec<Diagnostic> {
-        let mut diagnostics = Vec::new();
+        let mut diagnostics = self.check_idle_input();
         if let Some(name) = &self.input.sample
             && !self.registry.has_sample(name)
         {

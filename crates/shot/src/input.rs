@@ -37,10 +37,11 @@ impl Shot {
         if let Some(count) = self.frames_of_duration(scene.frame_rate_hz) {
             scene = scene.lasting(count);
         }
-        match self.input.frames {
-            Some(range) => cropped(&scene, range),
-            None => Ok(scene),
+        if let Some(range) = self.input.frames {
+            scene = cropped(&scene, range)?;
         }
+        scene.cuts.clone_from(&self.input.cuts);
+        Ok(scene)
     }
 
     /// How many frames `duration` makes.
@@ -237,7 +238,10 @@ pub fn cropped(clip: &Clip, range: FrameRange) -> Result<Clip, Error> {
     if range.last >= count {
         return Err(Error::NoSuchFrames { first: range.first, last: range.last, count });
     }
-    Ok(clip.with_frames(Arc::new(Cropped { frames: clip.frames().clone(), range })))
+    let mut part = clip.with_frames(Arc::new(Cropped { frames: clip.frames().clone(), range }));
+    part.cuts.retain(|cut| (range.first + 1..=range.last).contains(cut));
+    part.cuts.iter_mut().for_each(|cut| *cut -= range.first);
+    Ok(part)
 }
 
 struct Cropped {

@@ -24,6 +24,11 @@ pub trait Layer: Send + Sync {
         Vec::new()
     }
 
+    /// Settings that were turned and have no effect beside the others: where they stand, and why. No mistakes, but told.
+    fn idle(&self, _input: &Target) -> Vec<Diagnostic> {
+        Vec::new()
+    }
+
     /// Whether the layer could work on this mesh. Where the shot file names no mesh, the first suitable one is taken.
     fn suits(&self, _mesh: &Mesh) -> bool {
         true
@@ -195,6 +200,9 @@ pub struct FrameResult {
     pub figures: Figures,
     /// Sentences for the report.
     pub warnings: Vec<String>,
+    /// Why physics was off in this frame, a sentence each: the body was put back on the animation, carried along, given up. Where that
+    /// happens too often the bake says so before everything else.
+    pub fallbacks: Vec<String>,
 }
 
 impl From<Frame> for FrameResult {

@@ -95,6 +95,7 @@ mod reshape;
 mod schema;
 mod shot;
 mod store;
+mod warning;
 
 pub use bake::{Bake, BakeOptions, LayerBake};
 pub use check::{Parts, check};
@@ -114,3 +115,4 @@ pub use reshape::Reshape;
 pub use schema::schema_of;
 pub use shot::{AddedInput, Input, LayerEntry, MeshNames, Output, Reader, Shot};
 pub use store::write_whole;
+pub use warning::Warning;

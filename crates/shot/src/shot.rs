@@ -98,6 +98,11 @@ pub struct Input {
     /// the layers. Default: all of it.
     #[schemars(with = "Option<String>")]
     pub frames: Option<FrameRange>,
+    /// Frames at which the animation begins anew, counted from 0 within `frames`: what lies between one of them and the frame before is a
+    /// cut, not a motion, and what is simulated is carried along. Jumps of more than twice the size of a mesh are found without this.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(inner(range(min = 1, max = 1_000_000)))]
+    pub cuts: Vec<usize>,
     /// How long one unit of the file is, in metres: 0.01 for a file in centimetres. Default: 1.
     #[schemars(extend("minimum" = 1e-9, "maximum" = 1e9, "x-usual" = [1e-4, 1000.0]))]
     pub unit: Option<f64>,

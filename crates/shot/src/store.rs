@@ -212,9 +212,19 @@ impl StoredFrames {
         }
     }
 
-    pub(crate) fn figures(&self, index: usize) -> (Figures, Vec<String>) {
-        self.store.read_frame(index).map(|frame| (frame.figures, frame.warnings)).unwrap_or_default()
+    /// What a frame has to tell beside itself.
+    pub(crate) fn told(&self, index: usize) -> Told {
+        let StoredFrame { figures, warnings, fallbacks, .. } =
+            self.store.read_frame(index).unwrap_or_default();
+        Told { figures, warnings, fallbacks }
     }
+}
+
+/// Figures and sentences of a frame.
+pub(crate) struct Told {
+    pub(crate) figures: Figures,
+    pub(crate) warnings: Vec<String>,
+    pub(crate) fallbacks: Vec<String>,
 }
 
 impl Frames for StoredFrames {

@@ -44,6 +44,8 @@ pub struct AverageRows {
     pub rows: ConstraintRows,
     /// Over the surface's vertices, where the averages are those of the animation itself and not of its fit.
     pub surface_rows: Option<ConstraintRows>,
+    /// What each is called.
+    pub names: Vec<String>,
 }
 
 /// A surface that is enriched frame by frame: a [`FleshActor`] in a scene of its own.
@@ -120,7 +122,7 @@ impl Enrich {
 
     fn window(&self, index: usize, surface: &[Vec3], next: Option<&[Vec3]>) -> Window {
         let frames = [None, None, Some(surface.into()), next.map(Arc::from)];
-        Window { index, frame_rate_hz: self.frame_rate_hz, frames }
+        Window::new(index, self.frame_rate_hz, frames)
     }
 
     fn finish(&self, window: &Window, effort: Effort, reset: bool) -> Enriched {

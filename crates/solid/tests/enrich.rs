@@ -251,7 +251,7 @@ fn physics_does_not_undo_the_rig() {
     let bar = bar();
     let solid = Solid::new(&bar.mesh, Law::Stvk, &Material::preset("jelly").unwrap()).unwrap();
     let ones = vec![1.0; bar.mesh.points().len()];
-    let rows = complementary_rows(bar.mesh.points(), &solid.masses, std::slice::from_ref(&ones), &ones);
+    let rows = complementary_rows(bar.mesh.points(), &solid.masses, std::slice::from_ref(&ones), &[], &ones);
     let check = rows.rows.clone();
     let gravity = Vec3::new(0.0, -9.81, 0.0);
     let mut enrich = bar.enrich(|_| 0.0, Some(rows), EnrichSettings { gravity, ..EnrichSettings::default() });

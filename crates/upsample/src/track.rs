@@ -141,7 +141,7 @@ impl Tracker {
 
     fn window(&self, index: usize) -> Window {
         let at = |offset: usize| (index + offset).checked_sub(2).and_then(|i| self.frames.get(i).cloned());
-        Window { index, frame_rate_hz: self.frame_rate_hz, frames: [0, 1, 2, 3].map(at) }
+        Window::new(index, self.frame_rate_hz, [0, 1, 2, 3].map(at))
     }
 
     /// The fine half's state after its last frame, exactly.
@@ -279,10 +279,15 @@ impl Actor for FineCloth {
         &mut self,
         body: &Body,
         window: &Window,
-        is_held: bool,
+        held: Option<Vec3>,
         state: &mut State,
     ) -> Result<(), DynamicsError> {
-        self.shell.begin(body, window, is_held, state)
+        self.shell.begin(body, window, held, state)
+    }
+
+    /// Bodies stand still while folds come, and the cloth with them.
+    fn first_velocity(&self, _: &Window) -> Vec3 {
+        Vec3::ZERO
     }
 
     fn still_guide(&self) -> Box<dyn Guide> {

@@ -42,6 +42,9 @@ pub(crate) struct Options {
     /// Forget earlier bakes of these layers and begin anew
     #[arg(long)]
     fresh: bool,
+    /// End with exit code 5 where a layer's physics was off in more than a tenth of the frames; everything is written all the same
+    #[arg(long)]
+    strict: bool,
     #[command(flatten)]
     trust: Trust,
     /// Answer with one JSON object
@@ -64,14 +67,9 @@ impl Arguments {
             console.remark(&format!("warning: {}", placed(warning)));
         }
         let bake = self.options.bake(&shot, self.out.clone(), console)?;
+        self.options.judge(&bake, console)?;
         if self.options.json {
             return console.answer_json(&answer(&shot, &bake, begun.elapsed().as_secs_f64()));
-        }
-        for text in &bake.whole_input.warnings {
-            console.remark(&format!("warning: input: {text}"));
-        }
-        for (layer, frame, text) in warnings(&bake) {
-            console.remark(&format!("warning: layer `{layer}`, frame {frame}: {text}"));
         }
         match console.is_quiet() {
             true => Ok(()),
@@ -90,6 +88,28 @@ impl Options {
     /// How many threads were asked for.
     pub(crate) fn threads(&self) -> Option<usize> {
         self.threads.map(usize::from)
+    }
+
+    /// Says what a bake has to tell, the worst first; an error where that is too bad to go on with.
+    pub(crate) fn judge(&self, bake: &Bake, console: &Console) -> Result<(), CliError> {
+        let told = bake.warnings();
+        let (prominent, others): (Vec<_>, Vec<_>) = told.iter().partition(|warning| warning.is_prominent);
+        if !self.json {
+            for warning in &prominent {
+                console.remark(&format!("WARNING: layer `{}`: {}", warning.layer, warning.text));
+            }
+            for text in &bake.whole_input.warnings {
+                console.remark(&format!("warning: input: {text}"));
+            }
+            for warning in others {
+                let (layer, when, text) = (&warning.layer, warning.when(), &warning.text);
+                console.remark(&format!("warning: layer `{layer}`, {when}: {text}"));
+            }
+        }
+        match prominent.first() {
+            Some(worst) if self.strict => Err(CliError::strict(&worst.layer, &worst.text)),
+            _ => Ok(()),
+        }
     }
 
     /// Bakes with progress, and so that Ctrl-C ends it after the frame at hand.
@@ -191,12 +211,6 @@ fn line(path: &Path, what: &str) -> String {
     format!("  {}  {what}", path.display()).trim_end().to_owned()
 }
 
-fn warnings(bake: &Bake) -> impl Iterator<Item = (&str, usize, &str)> {
-    bake.layers.iter().flat_map(|layer| {
-        layer.warnings.iter().map(|(frame, text)| (layer.name.as_str(), *frame, text.as_str()))
-    })
-}
-
 /// What came out, for machines.
 pub(crate) fn answer(shot: &Shot, bake: &Bake, seconds: f64) -> Value {
     let layers: Vec<Value> = bake
@@ -217,8 +231,15 @@ pub(crate) fn answer(shot: &Shot, bake: &Bake, seconds: f64) -> Value {
             })
         })
         .collect();
+    let prominent: Vec<Value> = bake
+        .warnings()
+        .iter()
+        .filter(|warning| warning.is_prominent)
+        .map(|warning| json!({ "layer": warning.layer, "frames": warning.frames, "text": warning.text }))
+        .collect();
     json!({
         "ok": true,
+        "prominent": prominent,
         "shot": shot.name,
         "out": bake.out,
         "frames": { "first": bake.frames.first, "last": bake.frames.last },

@@ -49,11 +49,21 @@ impl Arguments {
             // with --json the object that tells them is made from this
             return Err(Diagnostics(diagnostics).into());
         }
+        let idle = reader.read(path).map(|shot| shot.idle()).unwrap_or_default();
+        if !self.json {
+            for found in &idle {
+                let line = found.line();
+                let (key, why) = (found.path(), found.message());
+                console.remark(&format!("warning: line {line}: `{key}` has no effect: {why}"));
+            }
+        }
         if self.json {
             let none: Vec<serde_json::Value> = diagnostics.iter().map(diagnostic_json).collect();
             let unusual: Vec<String> = warnings.iter().map(placed).collect();
-            return console
-                .answer_json(&json!({ "ok": true, "file": path, "mistakes": none, "unusual": unusual }));
+            let idle: Vec<serde_json::Value> = idle.iter().map(diagnostic_json).collect();
+            return console.answer_json(
+                &json!({ "ok": true, "file": path, "mistakes": none, "unusual": unusual, "idle": idle }),
+            );
         }
         match console.is_quiet() {
             true => Ok(()),

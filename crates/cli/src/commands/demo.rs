@@ -51,6 +51,7 @@ impl Arguments {
         let shot = self.bake.reader().parse(&format!("{}.toml", demo.name), demo.text, folder)?;
         let baked = self.bake.bake(&shot, Some(out.clone()), console)?;
         let seconds = begun.elapsed().as_secs_f64();
+        self.bake.judge(&baked, console)?;
         if self.bake.json {
             return console.answer_json(&bake::answer(&shot, &baked, seconds));
         }

@@ -34,6 +34,32 @@ fn a_bake_answers_with_files_and_what_it_did() {
     assert_eq!((quiet.stdout.as_str(), quiet.stderr.as_str()), ("", ""));
 }
 
+/// A shot that says of most of its frames that they are cuts is not simulated there: one prominent line, and a code for farms.
+#[test]
+fn physics_that_is_off_too_often_is_said_first_and_is_an_exit_code_for_farms() {
+    let place = place(6, 12);
+    let cuts = ["--set", "input.cuts=[2, 3, 4, 5]"];
+    let bake = ["bake", "shot.toml", "--out", "out", "--set", "output.report=true"];
+    let run = place.expect(0, &[&bake[..], &cuts].concat());
+    let said: Vec<&str> =
+        run.stderr.lines().filter(|line| line.to_lowercase().starts_with("warning")).collect();
+    assert!(said[0].starts_with("WARNING: layer") && said[0].contains("4 of 12 frames"), "{said:?}");
+    // the sentences of all frames are one line
+    assert_eq!(said.iter().filter(|line| line.contains("4 frames, 2 to 5")).count(), 1, "{said:?}");
+    assert_eq!(said.len(), 2, "{said:?}");
+    let strict = place.expect(5, &[&bake[..], &cuts, &["--strict"]].concat());
+    assert!(strict.stderr.contains("4 of 12 frames"), "{}", strict.stderr);
+    assert!(place.path("out/result.glb").is_file(), "everything was written");
+    // seldom is no reason to stop, nor are shots without cuts
+    place.expect(0, &[&bake[..], &["--set", "input.cuts=[2]", "--strict"]].concat());
+    place.expect(0, &[&bake[..], &["--strict"]].concat());
+    let answer = place.json(&[&bake[..], &cuts, &["--json"]].concat());
+    assert_eq!(answer["prominent"][0]["frames"], serde_json::json!([2, 3, 4, 5]));
+    let page = String::from_utf8(place.read("out/report.html")).expect("text");
+    let (warned, headed) = (page.find("4 of 12 frames"), page.find("<header>"));
+    assert!(warned.is_some() && warned < headed, "before everything else");
+}
+
 #[test]
 fn the_number_of_threads_does_not_change_a_byte() {
     let place = place(10, 10);

@@ -9,15 +9,16 @@ use super::{BarrierContact, ContactReport};
 use crate::Error;
 use crate::broad_phase::CandidateCache;
 
-/// An obstacle that goes further than this many times its own size within a frame, and faster than this many m/s, was cut to
-/// another place, not moved.
-const TELEPORT: (f64, f64) = (4.0, 150.0);
+/// An obstacle whose proxy is this many times its own size behind is lost: what stands in for it is no picture of it any more.
+const LOST: f64 = 4.0;
 /// What obstacles may go in a step, as a share of their size, or in edges of the simulated surface where that is more: further,
 /// and cloth cannot be seen to flee.
 const MAX_OBSTACLE_STEP: (f64, f64) = (0.25, 1.0);
+
 impl BarrierContact {
-    /// Where the obstacles go next: a span over all their points, in order. Call it at the start of every frame.
-    pub fn follow(&mut self, span: Span) -> Result<(), Error> {
+    /// Where the obstacles go next: a span over all their points, in order. Call it at the start of every frame. Obstacles of which
+    /// `cuts` is true were cut to where their span begins; what is not told of is not.
+    pub fn follow(&mut self, span: Span, cuts: &[bool]) -> Result<(), Error> {
         for (what, points) in
             [("obstacle points", &span.positions[0]), ("obstacle points", &span.positions[1])]
         {
@@ -30,22 +31,20 @@ impl BarrierContact {
             }
         }
         self.report = ContactReport::default();
+        self.drift = Vec3::ZERO;
         // nothing that an earlier frame left may change this one, but for what a checkpoint keeps
         self.candidates = CandidateCache::default();
-        for (number, range) in self.obstacle_ranges() {
+        for (k, (number, range)) in self.obstacle_ranges().into_iter().enumerate() {
             let [from, to] = [0, 1].map(|end: usize| &span.positions[end][range.clone()]);
             if let Some(point) = to.iter().position(|p| !p.is_finite()) {
                 return Err(Error::NotFinite { surface: self.mesh.surfaces()[number].name.clone(), point });
             }
             let size = Bounds::of(from.iter().copied()).diagonal().max(self.mesh.median_edge());
-            let shift = from.iter().zip(to).map(|(a, b)| a.distance(*b)).fold(f64::INFINITY, f64::min);
-            let is_cut = shift > TELEPORT.0 * size && shift > TELEPORT.1 * span.duration && shift.is_finite();
-            // held so far behind that its proxy is no picture of it any more
             let behind =
                 from.iter().zip(&self.state.obstacle_positions[range.clone()]).map(|(a, b)| a.distance(*b));
-            let is_lost = behind.fold(0.0, f64::max) > TELEPORT.0 * size;
-            if is_cut || is_lost {
-                self.state.obstacle_positions[range].copy_from_slice(to);
+            let is_lost = behind.fold(0.0, f64::max) > LOST * size;
+            if cuts.get(k) == Some(&true) || is_lost {
+                self.state.obstacle_positions[range].copy_from_slice(from);
                 self.state.may_intersect = true;
                 self.report.teleported = true;
             }
@@ -53,6 +52,12 @@ impl BarrierContact {
         self.committed = self.state.clone();
         self.span = Some(span);
         Ok(())
+    }
+
+    /// How fast the simulated surfaces move along as a whole in the frame that [`BarrierContact::follow`] began, in m/s: what obstacles
+    /// do beside that decides how short steps must be.
+    pub fn drift_along(&mut self, velocity: Vec3) {
+        self.drift = velocity;
     }
 
     /// Puts the obstacles somewhere, at once: before the first step. What crosses then is drawn apart.
@@ -94,17 +99,17 @@ impl BarrierContact {
         (MAX_OBSTACLE_STEP.0 * size).max(MAX_OBSTACLE_STEP.1 * self.mesh.median_edge()).max(f64::MIN_POSITIVE)
     }
 
-    /// What was held back does not catch up in one leap.
-    pub(super) fn limit_obstacle_steps(&mut self) {
+    /// What was held back does not catch up in one leap. `drift` is how far everything moves along.
+    pub(super) fn limit_obstacle_steps(&mut self, drift: Vec3) {
         let Some(span) = &self.span else { return };
         for (_, range) in self.obstacle_ranges() {
             let max_obstacle_step = self.max_obstacle_step(span, range.clone());
             for (target, place) in
                 self.targets[range.clone()].iter_mut().zip(&self.state.obstacle_positions[range])
             {
-                let way = *target - *place;
+                let way = *target - *place - drift;
                 if way.length_squared() > max_obstacle_step * max_obstacle_step {
-                    *target = *place + way.clamp_length_max(max_obstacle_step);
+                    *target = *place + drift + way.clamp_length_max(max_obstacle_step);
                 }
             }
         }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use dynamics::{ContactModel, StageConstraint, StageStart, StepBound};
+use dynamics::{ContactModel, StageConstraint, StageStart, StepBound, middle};
 use geometry::{Bounds, Vec3};
 use linear::Matrix;
 
@@ -63,7 +63,8 @@ impl ContactModel for BarrierContact {
     fn required_substeps(&self, seconds: f64) -> f64 {
         let Some(span) = &self.span else { return 0.0 };
         let carried = self.attachment.len();
-        let speed = |p: usize| span.positions[0][p].distance(span.positions[1][p]) / span.duration;
+        let speed =
+            |p: usize| ((span.positions[1][p] - span.positions[0][p]) / span.duration - self.drift).length();
         let mut fastest = vec![0.0_f64; self.mesh.surfaces().len()];
         for p in self.candidates.list.iter().flat_map(|candidate| candidate.pair.points) {
             if let Some(obstacle) = (p as usize).checked_sub(carried) {
@@ -95,7 +96,7 @@ impl StageConstraint for BarrierContact {
         self.check_body(stage_start.start).map_err(boxed)?;
         self.sample_targets(stage_start.time);
         self.animated_positions.copy_from_slice(&self.targets);
-        self.limit_obstacle_steps();
+        self.limit_obstacle_steps(middle(stage_start.guess) - middle(stage_start.start));
         let start = self.contact_points(stage_start.start, &self.state.obstacle_positions);
         self.find_intersections(&start).map_err(boxed)?;
         let guess = self.contact_points(stage_start.guess, &self.targets);

@@ -13,7 +13,14 @@ pub(super) fn report(shot: &Shot, bake: &Bake) -> Value {
         .map(|mesh| json!({ "name": mesh.name, "points": mesh.point_count(), "faces": mesh.faces.len() }))
         .collect();
     let layers: Vec<Value> = bake.layers.iter().map(|layer| layer_json(shot, bake, layer)).collect();
+    let prominent: Vec<Value> = bake
+        .warnings()
+        .iter()
+        .filter(|warning| warning.is_prominent)
+        .map(|warning| json!({ "layer": warning.layer, "frames": warning.frames, "text": warning.text }))
+        .collect();
     json!({
+        "prominent": prominent,
         "shot": shot.name,
         "version": env!("CARGO_PKG_VERSION"),
         "platform": format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
@@ -41,6 +48,8 @@ fn layer_json(shot: &Shot, bake: &Bake, layer: &LayerBake) -> Value {
     }
     let warnings: Vec<Value> =
         layer.warnings.iter().map(|(frame, text)| json!({ "frame": frame, "text": text })).collect();
+    let fallbacks: Vec<Value> =
+        layer.fallbacks.iter().map(|(frame, text)| json!({ "frame": frame, "text": text })).collect();
     let notes: Map<String, Value> =
         layer.notes.iter().map(|(name, text)| (name.clone(), text.as_str().into())).collect();
     json!({
@@ -55,6 +64,7 @@ fn layer_json(shot: &Shot, bake: &Bake, layer: &LayerBake) -> Value {
         "prepare_seconds": layer.prepare_seconds,
         "figures": figures,
         "warnings": warnings,
+        "fallbacks": fallbacks,
         "notes": notes,
     })
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::pictures::Row;
 use super::plot::{self, escape, number};
 use super::source;
-use shot::{Bake, LayerBake, LayerEntry, Shot};
+use shot::{Bake, LayerBake, LayerEntry, Shot, Warning};
 
 /// The whole page.
 pub(super) fn page(shot: &Shot, bake: &Bake, rows: &[Row]) -> String {
@@ -23,9 +23,12 @@ pub(super) fn page(shot: &Shot, bake: &Bake, rows: &[Row]) -> String {
         env!("CARGO_PKG_VERSION"),
         include_str!("style.css")
     );
+    let (prominent, others): (Vec<_>, Vec<_>) =
+        bake.warnings().into_iter().partition(|warning| warning.is_prominent);
+    warnings(&mut page, &prominent, "This bake is not what it should be", "prominent");
     head(&mut page, shot, bake);
     tiles(&mut page, bake);
-    warnings(&mut page, bake);
+    warnings(&mut page, &others, "Warnings", "");
     pictures(&mut page, bake, rows);
     bake.layers.iter().for_each(|layer| self::layer(&mut page, shot, bake, layer));
     let _ = write!(page, "<section><h2>Shot file</h2>{}</section>", source::html(shot.text()));
@@ -109,28 +112,15 @@ fn tiles(page: &mut String, bake: &Bake) {
     page.push_str("</section>");
 }
 
-/// Equal sentences once, with the frames they were said about.
-fn warnings(page: &mut String, bake: &Bake) {
-    let mut said: Vec<(&str, &str, Vec<usize>)> = Vec::new();
-    for layer in &bake.layers {
-        for (frame, text) in &layer.warnings {
-            match said.iter_mut().find(|(name, sentence, _)| *name == layer.name && sentence == text) {
-                Some((_, _, frames)) => frames.push(*frame),
-                None => said.push((&layer.name, text, vec![*frame])),
-            }
-        }
-    }
-    if said.is_empty() {
+/// What layers have to tell, each kind once; prominent ones by themselves, before everything else.
+fn warnings(page: &mut String, told: &[Warning], title: &str, class: &str) {
+    if told.is_empty() {
         return;
     }
-    page.push_str("<section class=\"warnings\"><h2>Warnings</h2><ul>");
-    for (layer, text, frames) in said {
-        let frames = match frames.as_slice() {
-            [one] => format!("frame {one}"),
-            [first, .., last] => format!("{} frames, {first} to {last}", frames.len()),
-            [] => String::new(),
-        };
-        let _ = write!(page, "<li>{} <em>{}, {frames}</em></li>", escape(text), escape(layer));
+    let _ = write!(page, "<section class=\"warnings {class}\"><h2>{title}</h2><ul>");
+    for warning in told {
+        let (text, layer) = (escape(&warning.text), escape(&warning.layer));
+        let _ = write!(page, "<li>{text} <em>{layer}, {}</em></li>", warning.when());
     }
     page.push_str("</ul></section>");
 }

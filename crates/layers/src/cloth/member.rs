@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use geometry::Vec3;
+use dynamics::CUT_SIZES;
+use geometry::{Bounds, Vec3};
 use shell::{ClothActor, ClothBuilder, ClothReport, ClothSetup, InextensibleThreads, Uvs, Weave};
 use shot::{LayerError, Target};
 
@@ -47,6 +48,7 @@ impl Cloth {
             max_distance: self.max_distance,
             gravity: Vec3::from(self.gravity),
             threads,
+            cut: CUT_SIZES * Bounds::of(rest.iter().copied()).diagonal(),
         });
         let known = body.known_points().to_vec();
         let exact = known.iter().filter(|known| **known).count();

@@ -2,7 +2,6 @@
 
 use clip::Selector;
 use geometry::{Embedding, TetMesh, Vec3};
-use linear::ConstraintRows;
 use solid::{
     AverageRows, Material, Spread, WeightKey, complementary_rows, from_surface, spread, surface_rows,
 };
@@ -138,24 +137,28 @@ impl Maps<'_> {
             averages = Some(surface_rows(self.embedding, &patches));
         }
         if self.settings.complementary > 0.0 {
-            let bones = self.bones()?;
-            let leak = self.leak(self.settings.complementary);
-            let rows = complementary_rows(self.mesh.points(), masses, &bones, &leak);
+            let (strength, frequency) = (self.settings.complementary, self.settings.follow_stiffness);
+            let (names, bones) = self.bones()?;
+            let leak = self.leak(strength);
+            // what is not forbidden is not half forbidden by a hard row: less than 1 also yields, so that nothing jumps at 0
+            let rows = complementary_rows(self.mesh.points(), masses, &bones, &names, &leak)
+                .with_strength(strength, masses, frequency);
             averages = Some(match averages {
                 // tracked and complementary at once: all rows of both, followed as the fit does
-                Some(tracked) => AverageRows { rows: joined(&tracked.rows, &rows.rows), surface_rows: None },
+                Some(tracked) => tracked.and(&rows),
                 None => rows,
             });
         }
         Ok(averages)
     }
 
-    /// Skin weights of every bone at the tets' points.
-    fn bones(&self) -> Result<Vec<Vec<f64>>, LayerError> {
+    /// Names of all bones, and their skin weights at the tets' points.
+    fn bones(&self) -> Result<(Vec<String>, Vec<Vec<f64>>), LayerError> {
         let Some(skin) = &self.input.mesh().skin else {
             return Err(LayerError::new("the mesh has no skin").with_help("set `complementary` to 0"));
         };
-        let mut bones = Vec::new();
+        let joints = self.input.clip.skeleton.as_ref().map(|skeleton| skeleton.joints.as_slice());
+        let (mut names, mut bones) = (Vec::new(), Vec::new());
         for bind in 0..skin.binds.len() {
             let weight = |influences: &Vec<(u32, f32)>| {
                 influences.iter().filter(|(b, _)| *b as usize == bind).map(|(_, w)| f64::from(*w)).sum()
@@ -163,9 +166,11 @@ impl Maps<'_> {
             let surface: Vec<f64> = skin.influences.iter().map(weight).collect();
             if surface.iter().any(|weight| *weight > 0.0) {
                 bones.push(from_surface(self.mesh, self.embedding, &surface).map_err(LayerError::new)?);
+                let joint = joints.and_then(|joints| joints.get(skin.binds[bind].0));
+                names.push(joint.map_or_else(|| format!("bone {bind}"), |joint| joint.name.clone()));
             }
         }
-        Ok(bones)
+        Ok((names, bones))
     }
 
     /// D of complementary dynamics: 1 inside, `hold` at the boundary of the tets, where momentum may leak.
@@ -222,10 +227,4 @@ fn patches(rest: &[Vec3], triangles: &[[u32; 3]], count: usize) -> Vec<Vec<f64>>
         function.iter_mut().for_each(|w| *w /= total);
     }
     functions
-}
-
-/// All rows of both.
-fn joined(a: &ConstraintRows, b: &ConstraintRows) -> ConstraintRows {
-    let rows = [a, b].into_iter().flat_map(|rows| (0..rows.len()).map(|r| rows.row(r).collect::<Vec<_>>()));
-    ConstraintRows::new(a.count(), rows.collect::<Vec<_>>())
 }

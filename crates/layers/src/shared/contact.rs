@@ -3,10 +3,13 @@
 //! A layer keeps `contact: Option<Contact>` among its settings and makes a [`Skin`] with it; the driver makes one [`Collider`] of the
 //! skins of all that is simulated together, and hands [`Collider::collision`] to the scene in every frame.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use clip::{Clip, FilePath};
 use contact::{Attachment, AuditedSurface, BarrierContact, CollisionSurface, Shape, Sides, audit};
-use dynamics::{DeliveredSurface, Scene, Span};
-use geometry::Vec3;
+use dynamics::{DeliveredSurface, Scene, Span, Steps, Way, Window, middle};
+use geometry::{Bounds, Mat3, Vec3};
 use glam::DQuat;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -199,9 +202,22 @@ impl Contact {
 }
 
 /// Where an obstacle's points come from.
+#[expect(clippy::large_enum_variant, reason = "there are a handful of them")]
 enum ObstacleMotion {
-    Mesh { clip: Clip, mesh: usize },
-    Shape { points: Vec<Vec3>, centre: Vec3, velocity: Vec3, spin: Vec3 },
+    Mesh {
+        clip: Clip,
+        mesh: usize,
+        /// Whether the shot may go on when its frames have ended: it stands still then.
+        is_outlived: bool,
+        /// Frames that were read.
+        known: BTreeMap<usize, Arc<[Vec3]>>,
+    },
+    Shape {
+        points: Vec<Vec3>,
+        centre: Vec3,
+        velocity: Vec3,
+        spin: Vec3,
+    },
 }
 
 impl Obstacle {
@@ -214,7 +230,11 @@ impl Obstacle {
         let mesh = |clip: &Clip, mesh: usize| {
             let (name, rest) = (&clip.meshes[mesh].name, clip.meshes[mesh].rest());
             let surface = CollisionSurface::obstacle(name, rest, clip.meshes[mesh].point_triangles());
-            (ObstacleMotion::Mesh { clip: clip.clone(), mesh }, self.dressed(surface, contact))
+            let (clip, known) = (clip.clone(), BTreeMap::new());
+            (
+                ObstacleMotion::Mesh { clip, mesh, is_outlived: self.file.is_some(), known },
+                self.dressed(surface, contact),
+            )
         };
         match (&self.mesh, &self.file, self.shape) {
             (Some(name), None, None) => match input.clip.mesh_index(name) {
@@ -270,25 +290,85 @@ impl Obstacle {
     }
 }
 
+/// An obstacle that departs from its motion by more than this many times its own size within a frame, and faster than this many m/s,
+/// was cut to another place, not moved.
+const TELEPORT: (f64, f64) = (4.0, 150.0);
+
+/// How an obstacle goes from one frame to the next: the frame before, the two, and the one after.
+struct ObstacleWay {
+    frames: [Vec<Vec3>; 4],
+    is_cut: bool,
+}
+
 impl ObstacleMotion {
-    /// Where the points are in a frame, which may lie between two.
-    fn at(&self, frame: f64, rate: f64) -> Result<Vec<Vec3>, LayerError> {
+    /// Where the points are in a frame.
+    fn at(&self, frame: usize, rate: f64) -> Result<Vec<Vec3>, LayerError> {
         match self {
-            Self::Mesh { clip, mesh } => {
+            Self::Mesh { clip, mesh, known, .. } => {
                 // after its last frame an obstacle stays where it is
-                let frame = match frame.max(0.0) as usize {
-                    frame if clip.has_frame(frame) => frame,
-                    _ => clip.frame_count().saturating_sub(1),
+                let frame = match clip.has_frame(frame) {
+                    true => frame,
+                    false => clip.frame_count().saturating_sub(1),
                 };
+                if let Some(known) = known.get(&frame) {
+                    return Ok(known.to_vec());
+                }
                 let points = clip.checked_frame(frame)?.points.swap_remove(*mesh);
                 Ok(points.iter().map(|p| Vec3::from(p.map(f64::from))).collect())
             }
-            Self::Shape { points, centre, velocity, spin } => {
-                let time = frame / rate;
-                let turn = DQuat::from_scaled_axis(*spin * time);
-                Ok(points.iter().map(|p| *centre + *velocity * time + turn * (*p - *centre)).collect())
+            Self::Shape { .. } => Ok(self.shape_at(frame as f64 / rate)),
+        }
+    }
+
+    fn shape_at(&self, time: f64) -> Vec<Vec3> {
+        let Self::Shape { points, centre, velocity, spin } = self else { return Vec::new() };
+        let turn = DQuat::from_scaled_axis(*spin * time);
+        points.iter().map(|p| *centre + *velocity * time + turn * (*p - *centre)).collect()
+    }
+
+    /// From frame `index − 1` to frame `index`.
+    fn way(&mut self, index: usize, rate: f64) -> Result<ObstacleWay, LayerError> {
+        let Self::Mesh { clip, .. } = self else {
+            let at = |offset: f64| self.shape_at((index as f64 + offset) / rate);
+            return Ok(ObstacleWay { frames: [-2.0, -1.0, 0.0, 1.0].map(at), is_cut: false });
+        };
+        let (clip, cuts) = (clip.clone(), clip.cuts.clone());
+        if !clip.has_frame(index) {
+            let last = self.at(index, rate)?;
+            return Ok(ObstacleWay { frames: [0; 4].map(|_| last.clone()), is_cut: false });
+        }
+        let mut frames: [Option<Arc<[Vec3]>>; 7] = Default::default();
+        for (offset, frame) in frames.iter_mut().enumerate() {
+            if let Some(at) = (index + offset).checked_sub(3).filter(|at| clip.has_frame(*at)) {
+                *frame = Some(self.at(at, rate)?.into());
             }
         }
+        let mut stands_still_then = false;
+        if let Self::Mesh { known, is_outlived, .. } = self {
+            stands_still_then = *is_outlived && !clip.has_frame(index + 1);
+            known.retain(|frame, _| *frame + 3 >= index);
+            let read =
+                frames.iter().enumerate().filter_map(|(k, frame)| Some((index + k - 3, frame.clone()?)));
+            known.extend(read);
+        }
+        let mut steps = Steps::between(|offset| Some(middle(frames[(offset + 3) as usize].as_deref()?)));
+        cuts.iter().for_each(|cut| steps.mark(*cut as isize - index as isize));
+        let [_, a, b, c, d, ..] = frames;
+        let window = Window { index, frame_rate_hz: rate, frames: [a, b, c, d], steps };
+        let size = Bounds::of(window.here().iter().copied()).diagonal();
+        let limit = (TELEPORT.0 * size).max(TELEPORT.1 / rate);
+        let Way { mut frames, carry } = window.way(limit, |_, _| Mat3::IDENTITY);
+        if let Some(carry) = carry {
+            // it comes from where the motion behind the cut leads back to, in its new pose
+            let back = carry.velocities[1] / rate;
+            let to = frames[2].clone();
+            frames[0] = to.iter().map(|p| *p - 2.0 * back).collect();
+            frames[1] = to.iter().map(|p| *p - back).collect();
+        }
+        if stands_still_then {
+            frames[3] = frames[2].clone();
+        }
+        Ok(ObstacleWay { frames, is_cut: carry.is_some() })
     }
 }
 
@@ -368,27 +448,31 @@ impl Collider {
             rate,
             fastest: 0.0,
         };
-        let places = collider.places(0.0)?;
-        collider.collision.place_obstacles(&places).map_err(LayerError::new)?;
-        collider.hold(0, 0.0, 1.0)?;
+        collider.place(0.0, Vec3::ZERO)?;
+        collider.hold(0.0, 1.0, Vec3::ZERO)?;
         Ok(collider)
     }
 
-    /// Obstacles go from frame `index − 1` to frame `index`.
-    pub fn go_to(&mut self, index: usize) -> Result<(), LayerError> {
-        let from = index as f64 - 1.0;
-        let [before, here, next, after] =
-            [from - 1.0, from, from + 1.0, from + 2.0].map(|frame| self.places(frame));
-        let (before, here, next, after) = (before?, here?, next?, after?);
-        let mean = |a: &[Vec3], b: &[Vec3]| -> Vec<Vec3> {
-            a.iter().zip(b).map(|(a, b)| (*b - *a) * (0.5 * self.rate)).collect()
-        };
-        let velocities = [mean(&before, &next), mean(&here, &after)];
-        let ways = here.iter().zip(&next).map(|(a, b)| a.distance_squared(*b));
+    /// Obstacles go from frame `index − 1` to frame `index`, while what is simulated moves along at `drift`, in m/s.
+    pub fn go_to(&mut self, index: usize, drift: Vec3) -> Result<(), LayerError> {
+        let (mut positions, mut velocities) = ([Vec::new(), Vec::new()], [Vec::new(), Vec::new()]);
+        let mut cuts = Vec::new();
+        for source in &mut self.sources {
+            let way = source.way(index, self.rate)?;
+            cuts.push(way.is_cut);
+            let span = Span::through(0.0, self.rate, way.frames);
+            for (all, own) in [(&mut positions, span.positions), (&mut velocities, span.velocities)] {
+                all.iter_mut().zip(own).for_each(|(all, own)| all.extend(own));
+            }
+        }
+        let (start, duration) = ((index as f64 - 1.0) / self.rate, 1.0 / self.rate);
+        let ways =
+            positions[0].iter().zip(&positions[1]).map(|(a, b): (&Vec3, &Vec3)| a.distance_squared(*b));
         self.fastest = self.rate * ways.fold(0.0, f64::max).sqrt();
-        let span =
-            Span { start: from / self.rate, duration: 1.0 / self.rate, positions: [here, next], velocities };
-        self.collision.follow(span).map_err(LayerError::new)
+        let span = Span { start, duration, positions, velocities };
+        self.collision.follow(span, &cuts).map_err(LayerError::new)?;
+        self.collision.drift_along(drift);
+        Ok(())
     }
 
     /// The fastest point of an obstacle on the way to the frame gone to, in m/s.
@@ -396,16 +480,25 @@ impl Collider {
         self.fastest
     }
 
-    /// Obstacles stand still as in frame `index`, from `start` on.
-    pub fn hold(&mut self, index: usize, start: f64, duration: f64) -> Result<(), LayerError> {
-        let places = self.places(index as f64)?;
-        let still = vec![Vec3::ZERO; places.len()];
-        let positions = [places.clone(), places];
-        let span = Span { start, duration, positions, velocities: [still.clone(), still] };
-        self.collision.follow(span).map_err(LayerError::new)
+    /// Before the first frame: obstacles stay as they are there from `start` on, and move along at this velocity, in m/s.
+    pub fn hold(&mut self, start: f64, duration: f64, drift: Vec3) -> Result<(), LayerError> {
+        let places = self.places(0)?;
+        let at = |time: f64| places.iter().map(|p| *p + time * drift).collect::<Vec<_>>();
+        let positions = [at(start), at(start + duration)];
+        let velocities = [0, 1].map(|_| vec![drift; places.len()]);
+        let span = Span { start, duration, positions, velocities };
+        self.collision.follow(span, &[]).map_err(LayerError::new)?;
+        self.collision.drift_along(drift);
+        Ok(())
     }
 
-    fn places(&self, frame: f64) -> Result<Vec<Vec3>, LayerError> {
+    /// Before the first frame: obstacles are at once where they are at `time`.
+    pub fn place(&mut self, time: f64, drift: Vec3) -> Result<(), LayerError> {
+        let places: Vec<Vec3> = self.places(0)?.iter().map(|p| *p + time * drift).collect();
+        self.collision.place_obstacles(&places).map_err(LayerError::new)
+    }
+
+    fn places(&self, frame: usize) -> Result<Vec<Vec3>, LayerError> {
         let mut all = Vec::new();
         for source in &self.sources {
             all.extend(source.at(frame, self.rate)?);
@@ -441,8 +534,7 @@ impl Collider {
         let report = self.collision.report();
         let mut obstacles: Vec<Vec<[f32; 3]>> = Vec::new();
         for source in &self.sources {
-            obstacles
-                .push(source.at(index as f64, self.rate)?.iter().map(|p| p.as_vec3().to_array()).collect());
+            obstacles.push(source.at(index, self.rate)?.iter().map(|p| p.as_vec3().to_array()).collect());
         }
         let mut audited = Vec::new();
         for ((name, triangles), (points, _)) in self.surfaces.iter().zip(delivered) {

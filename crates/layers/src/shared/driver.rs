@@ -9,15 +9,20 @@ use std::sync::atomic::AtomicBool;
 
 use clip::Frame;
 use dynamics::{
-    Actor, ActorReport, Advanced, BodyBuilder, ContactModel, DeliveredSurface, Scene, Settings, Window,
+    Actor, ActorReport, Advanced, BodyBuilder, CUT_SIZES, ContactModel, DeliveredSurface, Scene, Settings,
+    Steps, Window, middle,
 };
 use geometry::{Bounds, Vec3};
 use shot::{FrameResult, LayerError, Simulation, Target};
 
 use super::contact::{Collider, Skin};
+use super::middles::Middles;
 use super::points::to_vectors;
 use super::stepping::explain;
 use super::watch::Watch;
+
+/// How many frames after the one at hand are read: the next for velocities, those after it to tell a cut from a motion.
+pub(crate) const LOOK_AHEAD: usize = 3;
 
 /// What a layer brings to a simulation: an actor with its body, and what surrounds them.
 pub(crate) struct Member {
@@ -69,6 +74,7 @@ struct Input {
     target: Target,
     frames: BTreeMap<usize, Arc<Frame>>,
     points: BTreeMap<(usize, usize), Arc<[Vec3]>>,
+    middles: BTreeMap<usize, Middles>,
 }
 
 impl Driver {
@@ -100,7 +106,8 @@ impl Driver {
         }
         let scene = Scene::new(cast, &rest, stepping).map_err(explain)?;
         let collider = if touches { Some(Collider::new(skins, &scene)?) } else { None };
-        let input = Input { target, frames: BTreeMap::new(), points: BTreeMap::new() };
+        let input =
+            Input { target, frames: BTreeMap::new(), points: BTreeMap::new(), middles: BTreeMap::new() };
         let size = Bounds::of(rest.iter().copied()).diagonal();
         let watch = Watch::new(scene.body().strongest_gravity(), wind, size, pre_roll);
         Ok(Self { scene, collider, members: driven, input, pre_roll, watch })
@@ -110,10 +117,13 @@ impl Driver {
     fn begin(&mut self, windows: &[Window]) -> Result<bool, LayerError> {
         let rate = self.input.target.clip.frame_rate_hz;
         self.scene.begin(windows, self.pre_roll > 0.0).map_err(explain)?;
+        if let Some(collider) = self.collider.as_mut().filter(|_| self.pre_roll > 0.0) {
+            collider.place(-(self.pre_roll * rate).ceil() / rate, self.scene.drift())?;
+        }
         let collider = &mut self.collider;
         let mut frame = |scene: &mut Scene, time: f64| -> Result<Advanced, dynamics::Error> {
             if let Some(collider) = collider.as_mut() {
-                let held = collider.hold(0, time, 1.0 / rate);
+                let held = collider.hold(time, 1.0 / rate, scene.drift());
                 held.map_err(|error| dynamics::Error::Actor(error.to_string().into()))?;
             }
             scene.stand_still(1.0 / rate, against(collider))
@@ -148,12 +158,13 @@ impl Driver {
         let mut surfaces = Vec::new();
         for (number, (member, window)) in self.members.iter().zip(windows).enumerate() {
             let (actor, state) = self.scene.actor_and_state(number);
-            let ActorReport { figures, warnings } = actor.report(state, window);
+            let ActorReport { figures, warnings, fallbacks } = actor.report(state, window);
             let of = if member.name.is_empty() { String::new() } else { format!(", {}", member.name) };
             figures.into_iter().for_each(|(name, unit, value)| {
                 result.figures.add(format!("{name}{of}"), unit, value);
             });
             result.warnings.extend(warnings);
+            result.fallbacks.extend(fallbacks);
             surfaces.push(actor.deliver(state, window));
         }
         if let Some(collider) = &mut self.collider {
@@ -190,7 +201,7 @@ impl Simulation for Driver {
             self.begin(&windows)?
         } else {
             if let Some(collider) = &mut self.collider {
-                collider.go_to(index)?;
+                collider.go_to(index, drift(&windows))?;
             }
             let advanced = self.scene.frame(&windows, against(&mut self.collider)).map_err(explain)?;
             let Advanced { effort, reset } = advanced;
@@ -200,8 +211,11 @@ impl Simulation for Driver {
             reset
         };
         if reset {
-            let sentence = "no step could follow the animation here: the flesh was put back on it";
-            result.warnings.push(sentence.into());
+            let reason =
+                self.scene.take_reset_reason().map_or_else(String::new, |reason| format!(" ({reason})"));
+            result.fallbacks.push(format!(
+                "no step could follow the animation here{reason}: the flesh was put back on it"
+            ));
         }
         self.judge(&windows)?;
         self.deliver(index, &windows, &mut result)?;
@@ -251,6 +265,19 @@ impl Simulation for Driver {
     }
 }
 
+/// How fast the animation moves along as a whole on its way to the windows' frame, in m/s.
+fn drift(windows: &[Window]) -> Vec3 {
+    let points: usize = windows.iter().map(|window| window.here().len()).sum();
+    let way = |window: &Window| {
+        let limit = CUT_SIZES * Bounds::of(window.here().iter().copied()).diagonal();
+        let motions = [0, 1, -1].map(|offset| window.steps.motion(offset, limit));
+        window.here().len() as f64
+            * window.frame_rate_hz
+            * motions.into_iter().flatten().next().unwrap_or_default()
+    };
+    windows.iter().map(way).sum::<Vec3>() / points.max(1) as f64
+}
+
 /// What members may not pass through.
 fn against(collider: &mut Option<Collider>) -> Option<&mut dyn ContactModel> {
     collider.as_mut().map(|collider| &mut collider.collision as &mut dyn ContactModel)
@@ -296,6 +323,15 @@ impl Input {
         Ok(points)
     }
 
+    /// How far a mesh goes from frame to frame around `index`.
+    fn steps(&mut self, index: usize, mesh: usize) -> Result<Steps, LayerError> {
+        let mut middles = self.middles.remove(&mesh).unwrap_or_default();
+        let clip = self.target.clip.clone();
+        let steps = middles.steps(index, &clip, |frame| Ok(middle(&self.points(frame, mesh)?)));
+        self.middles.insert(mesh, middles);
+        steps
+    }
+
     /// The frames around `index`, for each mesh.
     fn windows(&mut self, index: usize, meshes: &[usize]) -> Result<Vec<Window>, LayerError> {
         let oldest = index.saturating_sub(2);
@@ -309,7 +345,8 @@ impl Input {
                 let at = (index + offset).checked_sub(2).filter(|at| self.target.clip.has_frame(*at));
                 *frame = at.map(|at| self.points(at, mesh)).transpose()?;
             }
-            windows.push(Window { index, frame_rate_hz, frames });
+            let steps = self.steps(index, mesh)?;
+            windows.push(Window { index, frame_rate_hz, frames, steps });
         }
         Ok(windows)
     }

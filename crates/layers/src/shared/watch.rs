@@ -90,7 +90,7 @@ mod tests {
 
     fn window(index: usize, speed: f64) -> Window {
         let at = |frame: f64| Some(vec![Vec3::ZERO, frame * speed / 24.0 * Vec3::X].into());
-        Window { index, frame_rate_hz: 24.0, frames: [at(0.0), at(1.0), at(2.0), None] }
+        Window::new(index, 24.0, [at(0.0), at(1.0), at(2.0), None])
     }
 
     fn state(speed: f64) -> State {

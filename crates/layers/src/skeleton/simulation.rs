@@ -2,6 +2,7 @@
 
 use character::{Flesh, Kit, Method, Nonlinear, Player};
 use clip::Selector;
+use dynamics::{CUT_SIZES, Steps, middle};
 use geometry::{Bounds, Vec3};
 use glam::Mat4;
 use solid::Law;
@@ -10,6 +11,7 @@ use shot::{FrameResult, LayerError, Simulation, Target};
 
 use super::rig::{Rig, volume};
 use super::{Skeleton, Solution};
+use crate::shared::middles::Middles;
 
 /// Differences between a frame and its own skin below this part of the size are round-off; above, they are morphs or another layer's
 /// work, and are kept.
@@ -24,6 +26,7 @@ pub(super) struct Living {
     pre_roll: f64,
     size: f64,
     rest_volume: f64,
+    middles: Middles,
     notes: Vec<(String, String)>,
     warnings: Vec<String>,
 }
@@ -104,6 +107,7 @@ impl Living {
             pre_roll: settings.pre_roll,
             size,
             rest_volume,
+            middles: Middles::default(),
             notes,
             warnings,
             rig,
@@ -118,6 +122,51 @@ impl Living {
         }
         .map_err(LayerError::new)
     }
+
+    /// How far the joints go from frame to frame.
+    fn steps(&mut self, index: usize) -> Result<Steps, LayerError> {
+        let clip = self.input.clip.clone();
+        self.middles.steps(index, &clip, |frame| {
+            let Some(skeleton) = &clip.skeleton else { return Ok(Vec3::ZERO) };
+            let joints = skeleton.world_from_joints(&clip.frame(frame)?.pose);
+            let places: Vec<Vec3> = joints.iter().map(|joint| joint.w_axis.truncate().as_dvec3()).collect();
+            Ok(middle(&places))
+        })
+    }
+
+    /// At the first frame, after a pre-roll in which the character comes along in its first pose.
+    fn begin(&mut self, pose: &[Mat4], steps: &Steps) -> Result<(), LayerError> {
+        let rate = self.input.clip.frame_rate_hz;
+        let motions = [1, 2].map(|offset| steps.motion(offset, CUT_SIZES * self.size));
+        let drift = rate * motions.into_iter().flatten().next().unwrap_or_default();
+        let frames = (self.pre_roll * rate).round() as i32;
+        let at = |frame: i32| -> Vec<Mat4> {
+            let shift = Mat4::from_translation((f64::from(frame) / rate * drift).as_vec3());
+            pose.iter().map(|joint| if frame == 0 { *joint } else { shift * *joint }).collect()
+        };
+        self.advance(&at(-frames), 0.0)?;
+        match &mut self.mover {
+            Mover::Player(player) => player.drift(drift),
+            Mover::Engine(engine) => engine.drift(drift),
+        }
+        (1 - frames..=0).try_for_each(|frame| self.advance(&at(frame), 1.0 / rate))
+    }
+
+    /// From the frame before to this one; true across a cut, where flesh is carried along.
+    fn go_on(&mut self, pose: &[Mat4], steps: &Steps) -> Result<bool, LayerError> {
+        let (rate, limit) = (self.input.clip.frame_rate_hz, CUT_SIZES * self.size);
+        if !steps.is_cut(0, limit) {
+            return self.advance(pose, 1.0 / rate).map(|()| false);
+        }
+        let motions = [1, -1].map(|offset| steps.motion(offset, limit));
+        let velocity = rate * motions.into_iter().flatten().next().unwrap_or_default();
+        match &mut self.mover {
+            Mover::Player(player) => player.cut_to(pose, velocity),
+            Mover::Engine(engine) => engine.cut_to(pose, velocity),
+        }
+        .map(|()| true)
+        .map_err(LayerError::new)
+    }
 }
 
 impl Simulation for Living {
@@ -125,13 +174,11 @@ impl Simulation for Living {
         let mut frame = self.input.clip.frame(index)?;
         let Some(skeleton) = &self.input.clip.skeleton else { return Ok(frame.into()) };
         let pose = skeleton.world_from_joints(&frame.pose);
-        let seconds = 1.0 / self.input.clip.frame_rate_hz;
-        self.advance(&pose, if index == 0 { 0.0 } else { seconds })?;
-        if index == 0 {
-            for _ in 0..(self.pre_roll / seconds).round() as usize {
-                self.advance(&pose, seconds)?;
-            }
-        }
+        let steps = self.steps(index)?;
+        let was_cut = match index {
+            0 => self.begin(&pose, &steps).map(|()| false),
+            _ => self.go_on(&pose, &steps),
+        }?;
         let points = match &self.mover {
             Mover::Player(player) => self.flesh.surface(player.shown()),
             Mover::Engine(engine) => self.flesh.surface(engine.coefficients()),
@@ -173,6 +220,9 @@ impl Simulation for Living {
         result.figures.add("from the skin/farthest", "m", far);
         if index == 0 {
             result.warnings = self.warnings.clone();
+        }
+        if was_cut {
+            result.fallbacks.push("the animation cuts here: the flesh was carried along".into());
         }
         Ok(result)
     }

@@ -253,7 +253,7 @@ impl Simulation for Smoking {
         if obstacle.as_ref().is_some_and(|body| body.mask.range().0 > 0.5) {
             let sentence =
                 "the obstacle fills the whole box, so nothing can move: is it drawn white on black?";
-            result.warnings.push(sentence.into());
+            result.fallbacks.push(sentence.into());
         }
         result.grids = self.grids(obstacle.as_ref());
         let (cold, warm) = self.state.temperature(&self.fluid).range();

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use shell::tracks::{Averages, Clusters, RestSurface, TestFunctions, cluster, harmonics};
 
 use super::Tracks;
+use crate::shared::idle::Idle;
 use shot::{LayerError, Target};
 
 /// Test functions: where averages are taken.
@@ -83,6 +84,31 @@ impl Tests {
     /// The kind, or what is usual for the mesh.
     pub(super) fn kind(&self, same_mesh: bool) -> TestFunctionKind {
         self.kind.unwrap_or(if same_mesh { TestFunctionKind::Clusters } else { TestFunctionKind::Hats })
+    }
+
+    /// Dials that its kind does not have.
+    pub(super) fn idle(&self, prefix: &str, same_mesh: bool, idle: &mut Idle) {
+        let plain = Self::default();
+        let count = ("count", self.count != plain.count);
+        let regions = ("regions", !self.regions.is_empty());
+        let denser = ("denser", self.denser != plain.denser);
+        let of_clusters = [
+            ("compactness", self.compactness != plain.compactness),
+            ("density", self.density.is_some()),
+            denser,
+            ("frames", self.frames != plain.frames),
+            ("seed", self.seed != plain.seed),
+        ];
+        let (keys, why) = match self.kind(same_mesh) {
+            TestFunctionKind::Hats => ([&[count, regions], &of_clusters[..]].concat(), "hats have none"),
+            TestFunctionKind::Painted => ([&[count], &of_clusters[..]].concat(), "painted regions have none"),
+            TestFunctionKind::Harmonics => ([&[regions], &of_clusters[..]].concat(), "harmonics have none"),
+            TestFunctionKind::Clusters => (vec![regions], "clusters are found, not painted"),
+        };
+        idle.say(prefix, &keys, why);
+        if self.kind(same_mesh) == TestFunctionKind::Clusters && self.density.is_none() {
+            idle.say(prefix, &[denser], "`density` says nowhere that clusters are smaller");
+        }
     }
 
     /// Selectors on the animation's mesh with their places.

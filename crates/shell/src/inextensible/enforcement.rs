@@ -3,7 +3,7 @@
 use dynamics::{ActorReport, Body, BodyBuilder, Error, Filter, GuideSample, Part, State};
 use geometry::Vec3;
 
-use super::{FastProjection, Hardening, Impulse, Threads, Weave, overstretched};
+use super::{FastProjection, Hardening, Impulse, Overstretched, Threads, Weave, overstretched};
 use crate::Material;
 
 /// What has the last word where threads and contact disagree.
@@ -127,8 +127,17 @@ impl InextensibleThreads {
     /// Strains, and what it took.
     pub(crate) fn report(&mut self, x: &[Vec3], report: &mut ActorReport) {
         // the strain of the frame itself, contact included; the other is what the projection left before it
+        let mut largest = 0.0_f64;
         for (name, threads) in [("strain/warp", &self.warp), ("strain/weft", &self.weft)] {
-            report.add(name, "%", 100.0 * threads.strain(x).largest());
+            let strain = threads.strain(x).largest();
+            largest = largest.max(strain);
+            report.add(name, "%", 100.0 * strain);
+        }
+        if largest > 1.1 * self.max_strain + 1e-4 {
+            let (strain, limit) = (100.0 * largest, 100.0 * self.max_strain);
+            report.warnings.push(format!(
+                "threads are {strain:.2} % off their length, where `max_strain` allows {limit:.2} %: they are held too far apart, or pressed"
+            ));
         }
         match &mut self.method {
             Method::Projection(projection) => {
@@ -144,20 +153,33 @@ impl InextensibleThreads {
 
     /// Why threads cannot keep their lengths, if that is what went wrong: a sentence and a remedy.
     pub(crate) fn explain(&self, error: &Error, known: &[bool], guide: &[Vec3]) -> Option<[String; 2]> {
-        let Error::Refused { time, .. } = error else { return None };
-        let threads = self.warp.and(&self.weft);
-        Some(match overstretched(&threads, known, guide) {
-            Some(found) => [
-                format!(
-                    "at {time:.3} s points {} and {} are held {:.3} m apart, but the threads between them are {:.3} m long",
-                    found.points[0], found.points[1], found.distance, found.thread_length
-                ),
-                "let go of one of them, bring them closer in the animation, or raise `max_strain`".into(),
-            ],
-            None => [
-                format!("at {time:.3} s the threads could not be brought to their lengths"),
+        let when = match error {
+            Error::Refused { time, .. } => format!("at {time:.3} s "),
+            // threads that cannot be reached harden until nothing can be solved any more
+            Error::Linear(_) | Error::Diverged { .. } | Error::NotFinite { .. } => String::new(),
+            _ => return None,
+        };
+        match self.overstretched(known, guide) {
+            Some(found) => {
+                let Overstretched { points: [a, b], distance, thread_length } = found;
+                Some([
+                    format!(
+                        "{when}points {a} and {b} are held {distance:.3} m apart, but the threads between them are {thread_length:.3} m long"
+                    ),
+                    "let go of one of them, bring them closer in the animation, or raise `max_strain`".into(),
+                ])
+            }
+            None if when.is_empty() => None,
+            None => Some([
+                format!("{when}the threads could not be brought to their lengths"),
                 "raise `substeps` or `max_strain`, or look for a jump in the animation".into(),
-            ],
-        })
+            ]),
+        }
+    }
+
+    /// Two `known` points at `x` that the threads between them cannot reach, stretched as far as they may: the worst of such.
+    pub fn overstretched(&self, known: &[bool], x: &[Vec3]) -> Option<Overstretched> {
+        let found = overstretched(&self.warp.and(&self.weft), known, x)?;
+        (found.distance > (1.0 + self.max_strain) * found.thread_length).then_some(found)
     }
 }

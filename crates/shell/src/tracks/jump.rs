@@ -1,14 +1,10 @@
-//! Guides that jump: how far, and how they have turned.
+//! Guides that jump: how they have turned.
 
+use dynamics::middle;
 use geometry::{Mat3, Vec3};
 
-/// The mean of points.
-pub(super) fn middle(points: &[Vec3]) -> Vec3 {
-    points.iter().sum::<Vec3>() / points.len().max(1) as f64
-}
-
 /// The rotation that turns one pose nearest to another: polar part of the covariance, by Newton's iteration.
-pub(super) fn rotation(from: &[Vec3], to: &[Vec3]) -> Mat3 {
+pub(crate) fn rotation(from: &[Vec3], to: &[Vec3]) -> Mat3 {
     let (a, b) = (middle(from), middle(to));
     let mut covariance = Mat3::ZERO;
     for (p, q) in from.iter().zip(to) {

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use dynamics::{
     Actor, ActorReport, Body, BodyBuilder, ContactModel, DeliveredSurface, Effort, Elements, Error, Forces,
     Guide, InternalHandle, InternalVariables, Motion, Part, Scene, Settings, Span, State, StaticGuide,
-    Stepper, Window,
+    Stepper, Way, Window,
 };
-use geometry::{Bounds, Mat3, Prolongation, Vec3};
+use geometry::{Bounds, Prolongation, Vec3};
 use linear::ConstraintRows;
 
-use super::jump::{middle, rotation};
+use super::jump::rotation;
 use super::{Averages, ConstraintStrength, ForceLimit, linear_between};
+use crate::actor::carry_along;
 use crate::{Cloth, Creases, Membrane, Plasticity, Strain};
 
 /// What a tracked shell is made of.
@@ -38,7 +39,7 @@ pub struct TrackedSetup<'a> {
     pub plasticity: Option<Plasticity>,
     /// Rest shapes that change over time, if they do.
     pub reshaping: Option<Reshaping>,
-    /// A guide whose middle moves farther than this within a frame, in metres, has jumped: the shell is carried along.
+    /// A guide whose middle departs from its motion by more than this within a frame, in metres, has jumped: the shell is carried along.
     pub jump: f64,
 }
 
@@ -77,8 +78,8 @@ pub struct TrackedShell {
     /// The first frame, and the way to the present one.
     first: Option<StillGuide>,
     span: GuideSpan,
-    /// What is to be told of the frame begun.
-    warnings: Vec<String>,
+    /// Why physics is off in the frame begun.
+    fallbacks: Vec<String>,
     /// How many constraints slipped in the frame before.
     slipping: usize,
 }
@@ -127,7 +128,7 @@ impl TrackedShell {
             jump,
             first: None,
             span: GuideSpan::default(),
-            warnings: Vec::new(),
+            fallbacks: Vec::new(),
             slipping: 0,
         };
         (shell, body)
@@ -187,14 +188,6 @@ impl TrackedShell {
             points: Arc::new(Span::through(start, frame_rate_hz, points)),
             averages: Arc::new(Span::through(start, frame_rate_hz, averages)),
         }
-    }
-
-    /// Carries the shell along a rigid motion x ↦ R (x − from) + to of its guide, velocities included.
-    fn carry(&self, state: &mut State, rotation: Mat3, from: Vec3, to: Vec3) {
-        let points = self.part.points.clone();
-        state.positions[points.clone()].iter_mut().for_each(|x| *x = rotation * (*x - from) + to);
-        state.velocities[points.clone()].iter_mut().for_each(|v| *v = rotation * *v);
-        state.accelerations.get_mut(points).into_iter().flatten().for_each(|a| *a = rotation * *a);
     }
 
     fn positions<'a>(&self, state: &'a State) -> &'a [Vec3] {
@@ -263,26 +256,41 @@ impl Actor for TrackedShell {
 
     /// At rest where the guide is: prolonged, then moved as little as possible (in the sense of kinetic energy) to where all
     /// constraints hold.
-    fn begin(&mut self, body: &Body, window: &Window, _: bool, state: &mut State) -> Result<(), Error> {
+    fn begin(
+        &mut self,
+        body: &Body,
+        window: &Window,
+        held: Option<Vec3>,
+        state: &mut State,
+    ) -> Result<(), Error> {
         let guide = window.here();
         let start = self.correspondence.vectors(guide);
         let points = self.part.points.clone();
         state.positions[points.clone()].copy_from_slice(&start);
-        state.velocities[points.clone()].fill(Vec3::ZERO);
+        state.velocities[points.clone()].fill(held.unwrap_or_else(|| self.first_velocity(window)));
         self.renew(state);
         let averages = self.averages.as_ref().map(|a| a.guide.multiply(guide)).unwrap_or_default();
-        let still = StillGuide { points: StaticGuide::new(start.clone()), averages };
-        if let Some(averages) = &self.averages {
+        let still_points = StaticGuide::new(start.clone());
+        let strength = self.strength.clone();
+        self.first = Some(StillGuide { points: still_points.clone(), averages: averages.clone(), strength });
+        if let Some(rows) = self.averages.as_ref().map(|averages| &averages.tracked) {
+            // only what is held hard now: a second set that comes later may say the same thing again
+            let hard: Vec<usize> = (0..rows.len()).filter(|&r| self.strength.is_hard(r, 0.0)).collect();
             let bare = Body::builder(body.masses()[points.clone()].to_vec())
                 .known(self.known.clone())
-                .averages(averages.tracked.clone())
+                .averages(ConstraintRows::new(rows.count(), hard.iter().map(|&r| rows.row(r).collect())))
                 .build()?;
+            let averages = hard.iter().map(|&r| averages[r]).collect();
+            let still = StillGuide { points: still_points, averages, strength: Arc::default() };
             let mut there = State::at_rest(start.clone());
             Stepper::new(&bare, &start, Settings::default())?.settle(&bare, &mut there, &still)?;
             state.positions[points].copy_from_slice(&there.positions);
         }
-        self.first = Some(still);
         Ok(())
+    }
+
+    fn first_velocity(&self, window: &Window) -> Vec3 {
+        window.first_velocity(self.jump)
     }
 
     fn still_guide(&self) -> Box<dyn Guide> {
@@ -291,26 +299,14 @@ impl Actor for TrackedShell {
 
     fn begin_frame(&mut self, _: &Body, window: &Window, state: &mut State) -> Result<Motion, Error> {
         let (start, rate) = (window.start(), window.frame_rate_hz);
-        let [mut before, here, next, mut after] = window.around();
-        let jumps = |a: &[Vec3], b: &[Vec3]| middle(a).distance(middle(b)) > self.jump;
-        self.warnings.clear();
-        if jumps(here, next) {
-            let far = middle(here).distance(middle(next));
-            let turn = rotation(here, next);
-            let moved: Vec<Vec3> = here.iter().map(|p| turn * (*p - middle(here)) + middle(next)).collect();
-            self.carry(state, turn, middle(here), middle(next));
-            self.span = self.span(start, rate, [&moved, &moved, next, next]);
-            self.warnings.push(format!("the animation jumps by {far:.2} m; the shell was carried along"));
-            return Ok(Motion::Simulated);
+        let Way { frames: [before, here, next, after], carry } = window.way(self.jump, rotation);
+        self.fallbacks.clear();
+        if let Some(carry) = carry {
+            carry_along(&carry, state, &self.part);
+            let far = window.steps.way(0).map_or(0.0, |way| way.length());
+            self.fallbacks.push(format!("the animation jumps by {far:.2} m; the shell was carried along"));
         }
-        // a jump before or after says nothing about the speed here
-        if jumps(before, here) {
-            before = here;
-        }
-        if jumps(next, after) {
-            after = next;
-        }
-        self.span = self.span(start, rate, [before, here, next, after]);
+        self.span = self.span(start, rate, [&before, &here, &next, &after]);
         Ok(Motion::Simulated)
     }
 
@@ -344,8 +340,8 @@ impl Actor for TrackedShell {
     }
 
     fn report(&mut self, state: &State, window: &Window) -> ActorReport {
-        let warnings = std::mem::take(&mut self.warnings);
-        let mut report = ActorReport { warnings, ..ActorReport::default() };
+        let fallbacks = std::mem::take(&mut self.fallbacks);
+        let mut report = ActorReport { fallbacks, ..ActorReport::default() };
         let guide = window.here();
         report.add("tracking/residual of hard averages", "of size", self.residual(state, guide));
         let gaps = self.gaps(state, guide).into_iter().map(|(name, gap)| (name.to_owned(), gap));
@@ -401,7 +397,7 @@ impl Tracked {
 
     fn window(&self, index: usize, frames: [Option<&[Vec3]>; 4]) -> Window {
         let frames = frames.map(|frame| frame.map(Arc::from));
-        Window { index, frame_rate_hz: self.frame_rate_hz, frames }
+        Window::new(index, self.frame_rate_hz, frames)
     }
 
     /// Puts the shell on the guide's first frame.
@@ -471,6 +467,7 @@ impl Guide for ConstrainedSpan {
 struct StillGuide {
     points: StaticGuide,
     averages: Vec<Vec3>,
+    strength: Arc<ConstraintStrength>,
 }
 
 impl Guide for StillGuide {
@@ -480,5 +477,9 @@ impl Guide for StillGuide {
 
     fn averages(&self, _: f64, values: &mut [Vec3]) {
         values.copy_from_slice(&self.averages);
+    }
+
+    fn compliance(&self, time: f64, compliance: &mut [f64]) {
+        self.strength.set(time, compliance);
     }
 }

@@ -14,8 +14,8 @@ use crate::group::Group;
 use crate::layer::{Figures, FrameResult, LayerError, Simulation, Target};
 use crate::measure::Measure;
 use crate::progress::{Context, Event};
-use crate::store::{Store, StoredFrame, StoredFrames, grids};
-use crate::{BakeKey, Error, Registry};
+use crate::store::{Store, StoredFrame, StoredFrames, Told, grids};
+use crate::{BakeKey, Diagnostic, Error, Registry};
 
 /// What a job begins with.
 pub(super) struct Order<'a> {
@@ -319,9 +319,14 @@ impl<'a> Job<'a> {
     /// What was made and what was there.
     pub(super) fn record(&self) -> LayerBake {
         let frames = self.frames();
-        let (figures, warnings): (Vec<Figures>, Vec<Vec<String>>) =
-            (0..self.complete()).map(|index| frames.figures(index)).unzip();
+        let told: Vec<Told> = (0..self.complete()).map(|index| frames.told(index)).collect();
+        let each = |of: fn(&Told) -> &Vec<String>| -> Vec<(usize, String)> {
+            let said = told.iter().enumerate();
+            said.flat_map(|(frame, told)| of(told).iter().map(move |text| (frame, text.clone()))).collect()
+        };
         let group = self.order.group;
+        let mut warnings = self.idle();
+        warnings.extend(each(|told| &told.warnings));
         LayerBake {
             name: group.name().to_owned(),
             kind: group.kind(),
@@ -332,15 +337,25 @@ impl<'a> Job<'a> {
             baked: self.done() - self.reused,
             reused: self.reused,
             prepare_seconds: self.prepare_seconds,
-            figures,
             seconds: self.store.seconds(self.complete()),
-            warnings: warnings
-                .into_iter()
-                .enumerate()
-                .flat_map(|(frame, warnings)| warnings.into_iter().map(move |warning| (frame, warning)))
-                .collect(),
+            warnings,
+            fallbacks: each(|told| &told.fallbacks),
+            figures: told.iter().map(|told| told.figures.clone()).collect(),
             notes: self.store.notes(),
         }
+    }
+
+    /// Settings without effect, as warnings about the first frame.
+    fn idle(&self) -> Vec<(usize, String)> {
+        let mut told = Vec::new();
+        for member in &self.order.group.members {
+            let (clip, files) = (self.order.clip.clone(), self.order.files.clone());
+            let idle = member.entry.layer.idle(&Target { clip, mesh: member.mesh, files });
+            let sentence =
+                |found: &Diagnostic| format!("`{}` has no effect: {}", found.path(), found.message());
+            told.extend(idle.iter().map(|found| (0, sentence(found))));
+        }
+        told
     }
 
     /// Frames are missing and will not be made.
@@ -406,7 +421,8 @@ impl<'a> Job<'a> {
         }
         let stored = StoredFrame {
             figures: result.figures,
-            warnings: result.warnings,
+            warnings: result.fallbacks.iter().cloned().chain(result.warnings).collect(),
+            fallbacks: result.fallbacks,
             grids: result.grids.iter().map(grids::pack).collect(),
             ..StoredFrame::difference(result.frame, &below)
         };

@@ -10,7 +10,7 @@ use glam::{Quat, Vec3};
 use crate::BakeKey;
 use crate::layer::{Figure, Figures};
 
-const FRAME_MARK: &[u8; 8] = b"FTFRAME2";
+const FRAME_MARK: &[u8; 8] = b"FTFRAME3";
 const CHECKPOINT_MARK: &[u8; 8] = b"FTCHECK1";
 const HASH: usize = 32;
 /// In place of a count: not stored, the same as in the layer below.
@@ -25,6 +25,8 @@ pub(crate) struct StoredFrame {
     pub(crate) grids: Vec<Vec<u8>>,
     pub(crate) figures: Figures,
     pub(crate) warnings: Vec<String>,
+    /// Which of them tell that physics was off.
+    pub(crate) fallbacks: Vec<String>,
 }
 
 impl StoredFrame {
@@ -77,6 +79,8 @@ impl StoredFrame {
         }
         put(&mut bytes, self.warnings.len() as u32);
         self.warnings.iter().for_each(|warning| put_text(&mut bytes, warning));
+        put(&mut bytes, self.fallbacks.len() as u32);
+        self.fallbacks.iter().for_each(|fallback| put_text(&mut bytes, fallback));
         put(&mut bytes, self.grids.len() as u32);
         for grid in &self.grids {
             put(&mut bytes, grid.len() as u32);
@@ -110,8 +114,9 @@ impl StoredFrame {
             figures.0.push(Figure { name, unit, value });
         }
         let warnings = (0..take(&mut bytes)?).map(|_| take_text(&mut bytes)).collect::<Option<_>>()?;
+        let fallbacks = (0..take(&mut bytes)?).map(|_| take_text(&mut bytes)).collect::<Option<_>>()?;
         let grids = (0..take(&mut bytes)?).map(|_| take_bytes(&mut bytes)).collect::<Option<_>>()?;
-        Some(Self { points, pose, grids, figures, warnings })
+        Some(Self { points, pose, grids, figures, warnings, fallbacks })
     }
 }
 
@@ -229,6 +234,7 @@ mod tests {
             grids: vec![vec![1, 2, 3], Vec::new()],
             figures,
             warnings: vec!["it sags".into()],
+            fallbacks: vec!["it fell".into()],
         };
         (frame, BakeKey::of(&[b"k"]))
     }

@@ -25,16 +25,25 @@ pub fn surface_rows(embedding: &Embedding, test_functions: &[Vec<f64>]) -> Avera
     AverageRows {
         rows: ConstraintRows::new(embedding.point_count(), test_functions.iter().map(onto_tets)),
         surface_rows: Some(ConstraintRows::new(embedding.len(), test_functions.iter().map(row))),
+        names: (0..test_functions.len()).map(|k| format!("patch {k}")).collect(),
     }
 }
 
 /// Complementary dynamics: physics may do what the rig cannot, and nothing else. Zhang et al. 2020.
 ///
 /// The displacement u from the animation obeys Jᵀ D M u = 0, with J the rig's Jacobian: for skinning, per bone b, the functions
-/// w_b, w_b x, w_b y, w_b z, alike on all axes. D in [0, 1] lets momentum leak where it is small.
-pub fn complementary_rows(rest: &[Vec3], masses: &[f64], bones: &[Vec<f64>], leak: &[f64]) -> AverageRows {
+/// w_b, w_b x, w_b y, w_b z, alike on all axes. D in [0, 1] lets momentum leak where it is small. Rows are called after the bones'
+/// `names`, where there are any.
+pub fn complementary_rows(
+    rest: &[Vec3],
+    masses: &[f64],
+    bones: &[Vec<f64>],
+    names: &[String],
+    leak: &[f64],
+) -> AverageRows {
     let mut rows: Vec<Vec<(u32, f64)>> = Vec::new();
-    for weights in bones {
+    let mut row_names = Vec::new();
+    for (k, weights) in bones.iter().enumerate() {
         let total: f64 = weights.iter().zip(masses).map(|(w, m)| w * m).sum();
         if total <= 0.0 {
             continue;
@@ -48,12 +57,14 @@ pub fn complementary_rows(rest: &[Vec3], masses: &[f64], bones: &[Vec<f64>], lea
         for axis in 0..4 {
             let value = |p: usize| if axis == 0 { 1.0 } else { (rest[p] - middle)[axis - 1] / radius };
             let entries = (0..rest.len()).filter(|&p| weights[p] > 1e-6);
+            let bone = names.get(k).cloned().unwrap_or_else(|| format!("bone {k}"));
+            row_names.push(format!("{bone} {}", ["as a whole", "along x", "along y", "along z"][axis]));
             rows.push(
                 entries.map(|p| (p as u32, leak[p] * masses[p] * weights[p] * value(p) / total)).collect(),
             );
         }
     }
-    AverageRows { rows: ConstraintRows::new(rest.len(), rows), surface_rows: None }
+    AverageRows { rows: ConstraintRows::new(rest.len(), rows), surface_rows: None, names: row_names }
 }
 
 /// A row of which the others leave less than this, as a fraction of its length, says nothing of its own: factors in single precision
@@ -68,9 +79,39 @@ impl AverageRows {
         self
     }
 
+    /// Lets the rows give way as a dial says: at strength 1 they are hard, at 0 nobody feels them, and at ½ what a row holds swings about
+    /// the animation with a frequency in Hz. The compliance is (1 − s)/(s m ω²), with m the mass that a force along the row meets.
+    #[must_use]
+    pub fn with_strength(mut self, strength: f64, masses: &[f64], frequency_hz: f64) -> Self {
+        if strength >= 1.0 {
+            return self.compliant(0.0);
+        }
+        let omega = std::f64::consts::TAU * frequency_hz;
+        let strength = strength.max(1e-9);
+        for r in 0..self.rows.len() {
+            let inverse_mass: f64 = self.rows.row(r).map(|(p, w)| w * w / masses[p as usize]).sum();
+            self.rows.compliance_mut()[r] = (1.0 - strength) / strength * inverse_mass / (omega * omega);
+        }
+        self
+    }
+
+    /// These, and then those of another set: all of them followed as the fit goes.
+    #[must_use]
+    pub fn and(&self, other: &Self) -> Self {
+        let (a, b) = (&self.rows, &other.rows);
+        let all =
+            [a, b].into_iter().flat_map(|rows| (0..rows.len()).map(|r| rows.row(r).collect::<Vec<_>>()));
+        let mut rows = ConstraintRows::new(a.count(), all.collect::<Vec<_>>());
+        let compliance = a.compliance().iter().chain(b.compliance());
+        rows.compliance_mut().iter_mut().zip(compliance).for_each(|(to, from)| *to = *from);
+        let names = self.names.iter().chain(&other.names).cloned().collect();
+        Self { rows, surface_rows: None, names }
+    }
+
     /// Without rows that mostly say something about points whose place is given: those cannot hold, and need not. Nor with rows that
-    /// others imply: four rows a bone are more than a few tets can tell apart, and make the system singular.
-    pub(crate) fn without_held(self, known: &[bool]) -> Self {
+    /// others imply: four rows a bone are more than a few tets can tell apart, and make the system singular. What was left out is
+    /// named.
+    pub(crate) fn without_held(self, known: &[bool]) -> (Self, Vec<String>) {
         let mut keep: Vec<bool> = (0..self.rows.len())
             .map(|r| {
                 let (mut free, mut all) = (0.0, 0.0);
@@ -94,6 +135,12 @@ impl AverageRows {
             }
             left
         };
-        Self { rows: kept(&self.rows), surface_rows: self.surface_rows.as_ref().map(kept) }
+        let name = |r: usize| self.names.get(r).cloned().unwrap_or_else(|| format!("row {r}"));
+        let chosen = |keep_them: bool| -> Vec<String> {
+            (0..keep.len()).filter(|&r| keep[r] == keep_them).map(name).collect()
+        };
+        let (names, dropped) = (chosen(true), chosen(false));
+        let surface_rows = self.surface_rows.as_ref().map(kept);
+        (Self { rows: kept(&self.rows), surface_rows, names }, dropped)
     }
 }

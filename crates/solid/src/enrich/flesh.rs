@@ -1,10 +1,10 @@
 //! Flesh as an actor: tets that follow the fit where they are held, and move by their own weight elsewhere.
 
 use dynamics::{
-    Actor, ActorReport, Body, BodyBuilder, DeliveredSurface, Filter, Guide, GuideSample, MaxDistance, Motion,
-    Part, State, StaticGuide, Window,
+    Actor, ActorReport, Body, BodyBuilder, CUT_SIZES, Carry, DeliveredSurface, Filter, Guide, GuideSample,
+    MaxDistance, Motion, Part, State, StaticGuide, Steps, Window, middle,
 };
-use geometry::{Bounds, Embedding, Mat3, Vec3};
+use geometry::{Bounds, Embedding, Vec3};
 
 use super::detail::tet_rotations;
 use super::drive::{Drive, StaticDrive, continued};
@@ -13,9 +13,6 @@ use super::{AverageRows, EmbeddedSurface, EnrichSettings, Pose};
 use crate::blend::{Blend, check_keys, known_points, weight_at};
 use crate::fit::Pieces;
 use crate::{Error, Fit, Fitted, Solid, WeightKey, from_surface, rigid_motion};
-
-/// A body that goes further than this many times its own size from one frame to the next has not moved: the shot has cut.
-const CUT: f64 = 2.0;
 
 /// An animated surface full of flesh.
 pub struct FleshActor {
@@ -28,6 +25,8 @@ pub struct FleshActor {
     known: Vec<bool>,
     max_distance: Option<MaxDistance>,
     averages: Option<AverageRows>,
+    /// Averages that say nothing of their own.
+    left_out: Vec<String>,
     /// Weights of the surface's vertices.
     weights: Vec<WeightKey>,
     animated: Vec<bool>,
@@ -39,6 +38,8 @@ pub struct FleshActor {
     size: f64,
     pose: Pose,
     drive: Drive,
+    /// Whether the animation cuts on the way to this frame.
+    was_cut: bool,
 }
 
 impl FleshActor {
@@ -67,7 +68,8 @@ impl FleshActor {
         };
         check_keys(&points, mesh.points().len())?;
         let known = known_points(embedding, &keys, &points, &solid.masses);
-        let averages = averages.map(|averages| averages.without_held(&known)).filter(|a| !a.rows.is_empty());
+        let (averages, left_out) = averages.map(|averages| averages.without_held(&known)).unzip();
+        let averages = averages.filter(|averages| !averages.rows.is_empty());
         let blend = Blend::new(&solid.masses, &known, points, settings.follow_frequency_hz);
         let mut body =
             Body::builder(solid.masses.clone()).energy(solid.elements(&known)).gravity(settings.gravity);
@@ -102,7 +104,9 @@ impl FleshActor {
             size: Bounds::of(mesh.points().iter().copied()).diagonal(),
             pose: Pose::new(mesh.points().to_vec(), gamma),
             drive: Drive::default(),
+            was_cut: false,
             averages,
+            left_out: left_out.unwrap_or_default(),
             solid,
             settings,
         };
@@ -172,14 +176,31 @@ impl FleshActor {
         }
     }
 
-    /// The rigid motion between two frames that are too far apart to be one motion.
-    fn cut(&self, from: &[Vec3], to: &[Vec3]) -> Option<(Mat3, Vec3)> {
-        let middle = |x: &[Vec3]| x.iter().sum::<Vec3>() / x.len().max(1) as f64;
-        (middle(from).distance(middle(to)) > CUT * self.size).then(|| rigid_motion(from, to))
+    /// A step that departs from others by more than this is a cut, in metres.
+    fn cut(&self) -> f64 {
+        CUT_SIZES * self.size
+    }
+
+    /// How far the fits go from frame to frame, with what else is known of the animation.
+    fn steps(&self, window: &Window, before: &[Vec3]) -> Steps {
+        let mut steps = window.steps;
+        let [here, to, next] = self.pose.fits.each_ref().map(|fit| middle(fit));
+        let is_finite = |next: &[Vec3]| next.iter().all(|p| p.is_finite());
+        steps.set(-1, (window.index > 1).then(|| here - middle(before)));
+        steps.set(0, Some(to - here));
+        steps.set(1, window.at(1).is_some_and(is_finite).then_some(next - to));
+        steps
+    }
+
+    /// Values of rows of points that all move by `shift`.
+    fn shifted_rows(&self, values: &[Vec3], shift: Vec3) -> Vec<Vec3> {
+        let Some(AverageRows { rows, .. }) = &self.averages else { return Vec::new() };
+        let weight = |r: usize| rows.row(r).map(|entry| entry.1).sum::<f64>();
+        values.iter().enumerate().map(|(r, value)| *value + weight(r) * shift).collect()
     }
 
     /// Fits the first frame and the second.
-    fn fit_first(&mut self, window: &Window, is_held: bool) -> Result<(), Error> {
+    fn fit_first(&mut self, window: &Window, held: Option<Vec3>) -> Result<(), Error> {
         let first = window.here();
         let mut x = self.pose.fits[1].clone();
         self.pieces.move_rigidly(&self.embedding, first, &mut x);
@@ -188,27 +209,45 @@ impl FleshActor {
         self.pose.fits = [x.clone(), x.clone(), x];
         self.pose.averages = [values.clone(), values.clone(), values];
         let next = self.fit_next(window.at(1))?;
-        // before its first frame the animation went on as it begins, unless it is held there
-        if !is_held {
-            let back =
-                |here: &[Vec3], next: &[Vec3]| here.iter().zip(next).map(|(a, b)| 2.0 * *a - *b).collect();
-            self.pose.fits[0] = back(&self.pose.fits[1], &self.pose.fits[2]);
-            self.pose.averages[0] = back(&self.pose.averages[1], &self.pose.averages[2]);
+        // before its first frame the animation went on as it begins, unless it is held in its pose, or cuts
+        if held.is_none() && !window.steps.is_cut(1, self.cut()) {
+            self.pose.fits[0] = continued(&self.pose.fits[2], &self.pose.fits[1]);
+            self.pose.averages[0] = continued(&self.pose.averages[2], &self.pose.averages[1]);
+        } else {
+            let velocity = held.unwrap_or_else(|| window.first_velocity(self.cut()));
+            let back = -velocity / self.settings.frame_rate_hz;
+            self.pose.fits[0].iter_mut().for_each(|x| *x += back);
+            self.pose.averages[0] = self.shifted_rows(&self.pose.averages[1], back);
         }
         let iterations = fitted.iterations + next.iterations;
         self.fitted = Fitted { error: fitted.error, iterations, ..next };
         Ok(())
     }
 
-    /// The flesh comes along with a cut as it is.
-    fn carry(&self, state: &mut State, rotation: Mat3, shift: Vec3) {
-        let (points, to) = (self.part.points.clone(), &self.pose.fits[1]);
-        state.positions[points.clone()].iter_mut().for_each(|x| *x = rotation * *x + shift);
-        state.velocities[points.clone()].iter_mut().for_each(|v| *v = rotation * *v);
+    /// The flesh comes along with a cut as it is, to where the motion behind the cut would have come from; in that frame the animation
+    /// keeps its pose.
+    fn cross(&self, state: &mut State, steps: &Steps) -> [(Vec<Vec3>, Vec<Vec3>); 4] {
+        let ([here, to, next], [_, row_to, row_next]) = (&self.pose.fits, &self.pose.averages);
+        let (rotation, _) = rigid_motion(here, to);
+        let (rate, middles) = (self.settings.frame_rate_hz, [middle(here), middle(to)]);
+        let mut carry = Carry::across(steps, self.cut(), rate, rotation, middles);
+        let way = carry.velocities[1] / rate;
+        carry.middles[1] -= way;
+        let points = self.part.points.clone();
+        carry.apply(&mut state.positions[points.clone()], &mut state.velocities[points.clone()]);
         for p in (0..to.len()).filter(|&p| self.known[p]) {
-            state.positions[points.start + p] = to[p];
+            state.positions[points.start + p] = to[p] - way;
         }
         state.accelerations.clear();
+        let moved = |times: f64| {
+            let points = to.iter().map(|x| *x + times * way).collect();
+            (points, self.shifted_rows(row_to, times * way))
+        };
+        let after = match steps.motion(1, self.cut()) {
+            Some(_) => (next.clone(), row_next.clone()),
+            None => moved(1.0),
+        };
+        [moved(-2.0), moved(-1.0), moved(0.0), after]
     }
 
     fn check_finite(&self, window: &Window) -> Result<(), dynamics::Error> {
@@ -234,17 +273,21 @@ impl Actor for FleshActor {
         &mut self,
         _: &Body,
         window: &Window,
-        is_held: bool,
+        held: Option<Vec3>,
         state: &mut State,
     ) -> Result<(), dynamics::Error> {
         self.check_finite(window)?;
-        self.fit_first(window, is_held).map_err(into_engine)?;
+        self.fit_first(window, held).map_err(into_engine)?;
         let [before, here, _] = &self.pose.fits;
         let (rate, points) = (self.settings.frame_rate_hz, self.part.points.clone());
         state.positions[points.clone()].copy_from_slice(here);
         let velocities = here.iter().zip(before).map(|(here, before)| rate * (*here - *before));
         state.velocities[points].iter_mut().zip(velocities).for_each(|(to, from)| *to = from);
         Ok(())
+    }
+
+    fn first_velocity(&self, window: &Window) -> Vec3 {
+        window.first_velocity(self.cut())
     }
 
     fn still_guide(&self) -> Box<dyn Guide> {
@@ -275,25 +318,27 @@ impl Actor for FleshActor {
             return Ok(Motion::Carried);
         }
         let (mut next, mut row_next) = (next.clone(), row_next.clone());
+        let (steps, limit) = (self.steps(window, &before), self.cut());
+        let was_cut = steps.is_cut(0, limit);
         // velocities do not look across a cut
-        if self.cut(&before, here).is_some() {
+        if steps.is_cut(-1, limit) {
             (before, row_before) = (continued(to, here), continued(row_to, row_here));
         }
-        if self.cut(to, &next).is_some() {
+        if steps.is_cut(1, limit) {
             (next, row_next) = (continued(here, to), continued(row_here, row_to));
         }
-        let (points, rows) = if let Some((rotation, shift)) = self.cut(here, to) {
-            self.carry(state, rotation, shift);
-            ([to; 4].map(Vec::clone), [row_to; 4].map(Vec::clone))
+        let (points, rows) = if was_cut {
+            let frames = self.cross(state, &steps);
+            (frames.each_ref().map(|frame| frame.0.clone()), frames.map(|frame| frame.1))
         } else {
             (
                 [before, here.clone(), to.clone(), next],
                 [row_before, row_here.clone(), row_to.clone(), row_next],
             )
         };
-        let is_cut = self.cut(here, to).is_some();
         self.drive = Drive::through(window.start(), self.settings.frame_rate_hz, points, rows);
-        Ok(if is_cut { Motion::Carried } else { Motion::Simulated })
+        self.was_cut = was_cut;
+        Ok(Motion::Simulated)
     }
 
     fn guide(&self) -> Box<dyn Guide> {
@@ -346,6 +391,18 @@ impl Actor for FleshActor {
 
     fn report(&mut self, state: &State, _: &Window) -> ActorReport {
         let mut report = ActorReport::default();
+        let held = self.averages.as_ref().map_or(0, |averages| {
+            averages.rows.compliance().iter().filter(|compliance| **compliance == 0.0).count()
+        });
+        let free = self.known.iter().filter(|known| !**known).count();
+        if self.settings.simulate && free > 0 && held >= free {
+            report.fallbacks.push(format!(
+                "{held} averages hold all of the {free} points that are free, and leave nothing to physics: more `tets` give it room"
+            ));
+        }
+        if std::mem::take(&mut self.was_cut) {
+            report.fallbacks.push("the animation cuts here: the flesh was carried along".into());
+        }
         let (Fitted { error, iterations, .. }, limit) = (self.fitted, self.settings.fit_tolerance);
         // otherwise what is missing is carried over
         if !self.settings.detail && error > 1.5 * limit {
@@ -363,11 +420,21 @@ impl Actor for FleshActor {
 
     fn notes(&self) -> Vec<(String, String)> {
         let fit = self.fit.solver_info();
-        vec![
+        let mut notes = vec![
             ("gamma of the fit".into(), format!("{:.1e}", self.pose.gamma.value)),
             ("unknowns of the fit".into(), fit.unknowns.to_string()),
             ("factor of the fit".into(), format!("{:.1} MB", fit.factor_bytes as f64 / 1e6)),
-        ]
+        ];
+        if !self.left_out.is_empty() {
+            let (count, first) = (self.left_out.len(), self.left_out.iter().take(12));
+            let more = if count > 12 { ", …" } else { "" };
+            let names = first.map(String::as_str).collect::<Vec<_>>().join(", ");
+            notes.push((
+                "averages left out".into(),
+                format!("{count}, which rest on held points or follow from the others: {names}{more}"),
+            ));
+        }
+        notes
     }
 
     fn to_bytes(&self) -> Vec<u8> {
