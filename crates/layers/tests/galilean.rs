@@ -88,7 +88,6 @@ fn departure<L: Layer + serde::de::DeserializeOwned>(
         }
         assert_eq!(b.fallbacks, Vec::<String>::new());
     }
-    println!("{} frames: {apart:.1e} m apart, {moved:.1e} m from the animation", frames);
     (apart, moved)
 }
 
