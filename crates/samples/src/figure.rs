@@ -186,7 +186,7 @@ mod tests {
         {
             let [a, b] = [coarse, fine].map(|cells| garment.mesh(&person, cells, 0));
             for p in b.rest() {
-                assert!(person.body.distance(p) > 0.005, "{garment:?} {p}: {}", person.body.distance(p));
+                assert!(person.body.distance(p) > 0.003, "{garment:?} {p}: {}", person.body.distance(p));
             }
             let (_, distances) =
                 geometry::Prolongation::by_closest_point(&a.rest(), &a.point_triangles(), &b.rest()).unwrap();

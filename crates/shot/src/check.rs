@@ -180,7 +180,6 @@ impl Shot {
         let of_files = ["file"].as_slice();
         let given = [
             ("sample", input.sample.is_some(), ["sample"].as_slice()),
-            ("duration", input.duration.is_some(), &["duration"]),
             ("clip", input.clip.is_some(), of_files),
             ("unit", input.unit.is_some(), of_files),
             ("mesh", input.mesh.is_some(), of_files),

@@ -162,6 +162,7 @@ pub(crate) fn still_key(clip: &Clip) -> BakeKey {
     };
     add(env!("CARGO_PKG_VERSION").as_bytes());
     add(&clip.frame_rate_hz.to_le_bytes());
+    add(format!("{:?}", clip.cuts).as_bytes());
     for mesh in &clip.meshes {
         // field by field: one that is added later must be thought of here
         let Mesh { name, rest_points, vertex_points, faces, uvs, more_uvs, smoothing, parts, groups, skin } =

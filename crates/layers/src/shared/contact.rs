@@ -347,8 +347,11 @@ impl ObstacleMotion {
         if let Self::Mesh { known, is_outlived, .. } = self {
             stands_still_then = *is_outlived && !clip.has_frame(index + 1);
             known.retain(|frame, _| *frame + 3 >= index);
-            let read =
-                frames.iter().enumerate().filter_map(|(k, frame)| Some((index + k - 3, frame.clone()?)));
+            // those before the first frame are not there
+            let read = frames.iter().enumerate().filter_map(|(k, frame)| {
+                let frame = frame.clone()?;
+                Some((index + k - 3, frame))
+            });
             known.extend(read);
         }
         let mut steps = Steps::between(|offset| Some(middle(frames[(offset + 3) as usize].as_deref()?)));
