@@ -47,7 +47,7 @@ pub struct MaterialDials {
 
 /// Single values of a fabric, in place of the material's: the keys of `cloth` and `inextensible`.
 ///
-/// A dial is a field here and its line in [`FabricDials::of`]; schema, defaults, checks and both layers follow.
+/// A dial is a field here and its line in `FabricDials::of`; schema, defaults, checks and both layers follow.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct FabricDials {
