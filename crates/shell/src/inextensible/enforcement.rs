@@ -103,8 +103,19 @@ impl InextensibleThreads {
         match &mut self.method {
             Method::Projection(None) => true,
             Method::Projection(Some(projection)) => projection.apply(body, sample, before, after, seconds),
-            Method::Hardening(hardening) => hardening.apply(body, sample, before, after, seconds),
+            Method::Hardening(hardening) => {
+                hardening.apply(body, sample, before, after, seconds)
+                    // what no stiffness can reach is no step, however stiff threads became
+                    && (!self.is_beyond(&after.positions)
+                        || self.overstretched(body.known(), sample.guide_positions).is_none())
+            }
         }
+    }
+
+    /// Whether threads at `x` are off their lengths by clearly more than they may.
+    fn is_beyond(&self, x: &[Vec3]) -> bool {
+        let largest = self.warp.strain(x).largest().max(self.weft.strain(x).largest());
+        largest > 1.1 * self.max_strain + 1e-4
     }
 
     /// What one frame leaves to the next.
@@ -133,7 +144,7 @@ impl InextensibleThreads {
             largest = largest.max(strain);
             report.add(name, "%", 100.0 * strain);
         }
-        if largest > 1.1 * self.max_strain + 1e-4 {
+        if self.is_beyond(x) {
             let (strain, limit) = (100.0 * largest, 100.0 * self.max_strain);
             report.warnings.push(format!(
                 "threads are {strain:.2} % off their length, where `max_strain` allows {limit:.2} %: they are held too far apart, or pressed"
