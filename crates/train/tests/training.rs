@@ -58,7 +58,6 @@ fn train(
 }
 
 #[test]
-#[ignore = "not run yet since bakes go frame by frame"]
 fn a_stopped_training_goes_on_and_learns_the_same() {
     let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
     let whole =
