@@ -32,6 +32,17 @@ impl Warning {
 }
 
 impl Bake {
+    /// The prominent warnings, as reports and answers in JSON have them.
+    pub fn prominent_json(&self) -> Vec<serde_json::Value> {
+        let warnings = self.warnings();
+        let prominent = warnings.iter().filter(|warning| warning.is_prominent);
+        prominent
+            .map(|warning| {
+                serde_json::json!({ "layer": warning.layer, "frames": warning.frames, "text": warning.text })
+            })
+            .collect()
+    }
+
     /// Everything that its layers have to tell, prominent warnings first.
     pub fn warnings(&self) -> Vec<Warning> {
         let mut all: Vec<Warning> = self.layers.iter().flat_map(LayerBake::told).collect();

@@ -231,15 +231,9 @@ pub(crate) fn answer(shot: &Shot, bake: &Bake, seconds: f64) -> Value {
             })
         })
         .collect();
-    let prominent: Vec<Value> = bake
-        .warnings()
-        .iter()
-        .filter(|warning| warning.is_prominent)
-        .map(|warning| json!({ "layer": warning.layer, "frames": warning.frames, "text": warning.text }))
-        .collect();
     json!({
         "ok": true,
-        "prominent": prominent,
+        "prominent": bake.prominent_json(),
         "shot": shot.name,
         "out": bake.out,
         "frames": { "first": bake.frames.first, "last": bake.frames.last },

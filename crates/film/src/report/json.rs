@@ -13,14 +13,8 @@ pub(super) fn report(shot: &Shot, bake: &Bake) -> Value {
         .map(|mesh| json!({ "name": mesh.name, "points": mesh.point_count(), "faces": mesh.faces.len() }))
         .collect();
     let layers: Vec<Value> = bake.layers.iter().map(|layer| layer_json(shot, bake, layer)).collect();
-    let prominent: Vec<Value> = bake
-        .warnings()
-        .iter()
-        .filter(|warning| warning.is_prominent)
-        .map(|warning| json!({ "layer": warning.layer, "frames": warning.frames, "text": warning.text }))
-        .collect();
     json!({
-        "prominent": prominent,
+        "prominent": bake.prominent_json(),
         "shot": shot.name,
         "version": env!("CARGO_PKG_VERSION"),
         "platform": format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
