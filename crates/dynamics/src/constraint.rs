@@ -95,8 +95,10 @@ pub trait ContactModel: StageConstraint {
 /// An implicit stage as a constraint sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct StageStart<'a> {
-    /// Where points are: admissible, for contact free of intersections.
+    /// Where points are once they were carried along: admissible, for contact free of intersections.
     pub start: &'a [Vec3],
+    /// How far everything was carried along with the animation as a whole, in metres; obstacles are yet to be.
+    pub carried: Vec3,
     /// Where points would go if nothing but inertia acted, known ones where they must.
     pub guess: &'a [Vec3],
     /// In kilograms.

@@ -96,6 +96,7 @@ impl StageConstraint for BarrierContact {
         self.check_body(stage_start.start).map_err(boxed)?;
         self.sample_targets(stage_start.time);
         self.animated_positions.copy_from_slice(&self.targets);
+        self.state.obstacle_positions.iter_mut().for_each(|place| *place += stage_start.carried);
         self.limit_obstacle_steps(middle(stage_start.guess) - middle(stage_start.start));
         let start = self.contact_points(stage_start.start, &self.state.obstacle_positions);
         self.find_intersections(&start).map_err(boxed)?;

@@ -51,7 +51,8 @@ fn span(from: &[Vec3], by: Vec3, duration: f64) -> Span {
 fn begin(model: &mut BarrierContact, start: &[Vec3], guess: &[Vec3], known: &[bool], time: f64) {
     let masses = vec![MASSES[0]; start.len() - 3];
     let masses: Vec<f64> = MASSES.into_iter().chain(masses).collect();
-    let stage = StageStart { start, guess, masses: &masses, known, seconds: SECONDS, time };
+    let stage =
+        StageStart { start, carried: Vec3::ZERO, guess, masses: &masses, known, seconds: SECONDS, time };
     model.begin_stage(&stage).expect("sound");
 }
 
@@ -427,6 +428,7 @@ fn a_step_through_everything_is_shortened_and_not_looked_at_pair_by_pair() {
     let mut model = BarrierContact::new(vec![cloth], Attachment::identity(count), Vec::new()).expect("sound");
     let (masses, known) = (vec![1e-3; count], vec![false; count]);
     let stage = StageStart {
+        carried: Vec3::ZERO,
         start: &points,
         guess: &points,
         masses: &masses,

@@ -6,7 +6,7 @@ use geometry::Vec3;
 use super::settings::{Guess, NewtonSettings, SearchFrom};
 use super::{Stage, Workspace};
 use crate::body::StagedBody;
-use crate::{Body, Error, StageConstraint, StageStart, StepBound};
+use crate::{Body, Error, StageConstraint, StageStart, StepBound, middle};
 
 /// A correction must shrink at least by this factor over the step before; worse ones are not taken, as they may
 /// lead away: a factor knows the stiff directions only where it was made.
@@ -132,11 +132,13 @@ impl Newton<'_, '_> {
 
     /// x ← where iterations begin. Forces without potential are linearised where the stage is predicted to end.
     ///
-    /// Beginning at the start, obstacles, and known points with them, first go as far as is free: a linear model of their push would
-    /// drag cloth along behind what withdraws.
+    /// Beginning at the start, all that there is, obstacles included, first goes along with the animation as a whole: no distance changes,
+    /// and whoever moves along sees the same. Then obstacles, and known points with them, go as far as is free: a linear model of their push
+    /// would drag cloth along behind what withdraws.
     fn begin(&mut self) -> Result<(), Error> {
         let (body, stage) = (self.body, self.stage);
         let guide = stage.sample.guide_positions;
+        let carried = stage.implicit_dt * middle(stage.sample.guide_velocities);
         if self.settings.guess == Guess::Start {
             for (i, x) in self.x.iter_mut().enumerate().filter(|(i, _)| body.known()[*i]) {
                 *x = guide[i];
@@ -151,17 +153,22 @@ impl Newton<'_, '_> {
             self.x.copy_from_slice(other);
             self.work.external.linearise(body, stage, self.x);
         }
-        let start = StageStart {
-            start: stage.start,
+        let start: Vec<Vec3> = match self.settings.guess {
+            Guess::Start => stage.start.iter().map(|x| *x + carried).collect(),
+            Guess::Prediction => stage.start.to_vec(),
+        };
+        let stage_start = StageStart {
+            start: &start,
+            carried: if self.settings.guess == Guess::Start { carried } else { Vec3::ZERO },
             guess: self.x,
             masses: body.masses(),
             known: body.known(),
             seconds: stage.implicit_dt,
             time: stage.sample.time,
         };
-        self.constraints.iter_mut().try_for_each(|constraint| constraint.begin_stage(&start))?;
+        self.constraints.iter_mut().try_for_each(|constraint| constraint.begin_stage(&stage_start))?;
         if self.settings.guess == Guess::Start {
-            self.x.copy_from_slice(stage.start);
+            self.x.copy_from_slice(&start);
             self.aim_known_points();
             self.progress.bound = self.apply_step(false)?;
         }
