@@ -54,6 +54,10 @@ impl Layer for Blend {
         has_group && !mesh.faces.is_empty()
     }
 
+    fn needs_layer_below(&self) -> bool {
+        true
+    }
+
     fn prepare(&self, input: &Target) -> Result<Box<dyn Simulation>, LayerError> {
         let Some(below) = input.clip.frames().below() else {
             let help = "put it above the layer whose result is to be blended";

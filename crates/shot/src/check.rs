@@ -103,13 +103,19 @@ impl Shot {
     pub(crate) fn check_with(&self, clip: &Clip, files: &Files) -> Vec<Diagnostic> {
         let mut diagnostics = Vec::new();
         let mut clip = clip.clone();
+        let mut below = None;
         for (index, entry) in self.layers.iter().enumerate().filter(|(_, entry)| entry.enabled) {
             let place = format!("layer[{index}]");
+            let given = clip.clone();
             match entry.targets(&clip, files) {
                 Ok(targets) => {
                     for Target { mesh, .. } in targets {
                         let target = Target { clip: clip.clone(), mesh, files: files.clone() };
+                        diagnostics.extend(self.check_below(entry, &place, &target, below.as_ref()));
                         clip = self.check_target(entry, &place, &target, &mut diagnostics);
+                    }
+                    if entry.is_active() {
+                        below = Some(given);
                     }
                 }
                 Err(TargetError::NoMeshes) => {
@@ -128,6 +134,34 @@ impl Shot {
             diagnostics = self.check_groups(&clip, files);
         }
         diagnostics
+    }
+
+    /// Whether a layer that reads what the layer below was given has one, on the same mesh.
+    fn check_below(
+        &self,
+        entry: &LayerEntry,
+        place: &str,
+        target: &Target,
+        below: Option<&Clip>,
+    ) -> Option<Diagnostic> {
+        if !entry.layer.needs_layer_below() || !entry.is_active() {
+            return None;
+        }
+        let help = "put it above the layer whose result is to be blended";
+        match below {
+            None => Some(
+                self.diagnostic(place, "there is no layer below to take something back from").with_help(help),
+            ),
+            Some(given) if given.meshes[target.mesh].point_count() != target.mesh().point_count() => {
+                let sentence =
+                    "the layer below changed the mesh, so its input has nothing to be blended with";
+                Some(
+                    self.diagnostic(place, sentence)
+                        .with_help("only layers that keep the mesh's points can be blended"),
+                )
+            }
+            Some(_) => None,
+        }
     }
 
     /// What is wrong with a layer on one mesh, and the clip that the layers above are judged by: with the mesh they would get.

@@ -39,6 +39,11 @@ pub trait Layer: Send + Sync {
         true
     }
 
+    /// Whether it reads what the layer below was given, too ([`clip::Frames::below`]), so that there must be one.
+    fn needs_layer_below(&self) -> bool {
+        false
+    }
+
     /// How many frames after frame `i` of the input are read to make frame `i`. A layer that reads more waits until they are there.
     ///
     /// What is read is watched: frames are kept when an input ends otherwise than before and they read nothing of it. Ask
