@@ -18,6 +18,7 @@ pub use self::image::{Channel, Image, Repeat};
 pub use self::silhouette::{Silhouette, Window};
 
 use self::simulation::Smoking;
+use crate::shared::idle::Idle;
 use shot::{Diagnostic, Dial, Layer, LayerError, Settings, Simulation, Target, Viewpoint};
 
 /// Smoke, ink, fog, blood: air in a box that is heated, stained, pushed and stirred as images say.
@@ -214,6 +215,34 @@ impl Layer for Smoke {
             diagnostics.extend(image.check(&path, &input.files, &input.clip.meshes));
         }
         diagnostics
+    }
+
+    fn idle(&self, _: &Target) -> Vec<Diagnostic> {
+        let (plain, mut idle) = (Self::default(), Idle::default());
+        let blends = ("texture_blend", self.texture_blend != plain.texture_blend);
+        if !self.textures {
+            idle.say(
+                "",
+                &[("texture_stretch", self.texture_stretch.is_some()), blends],
+                "`textures` is false",
+            );
+        } else if self.texture_stretch.is_none() {
+            idle.say("", &[blends], "without `texture_stretch` textures are never made anew");
+        }
+        if self.scalar.is_empty() {
+            let turned = self.scalar_diffusivity != plain.scalar_diffusivity;
+            idle.say("", &[("scalar_diffusivity", turned)], "there is no `scalar`");
+        }
+        let sides = |domain: Domain| {
+            domain.axes[..self.dimensions()].iter().any(|axis| axis.side == fluid::Side::Periodic)
+        };
+        let wraps = self.domain().is_ok_and(sides);
+        for (path, image) in self.images() {
+            // of these only the values at each height count, and above and below are walls unless said otherwise
+            let by_height = ["profile", "wind"].contains(&path.as_str());
+            image.say_idle(&path, wraps && !by_height, &mut idle);
+        }
+        idle.0
     }
 
     fn needs_mesh(&self) -> bool {

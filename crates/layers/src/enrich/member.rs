@@ -52,6 +52,11 @@ impl Enrich {
         if held == 0 && self.simulate && self.follow.is_some() {
             warnings.push("no point follows the animation exactly: everything may drift from it".into());
         }
+        if self.rigid.is_some() && rigid.is_empty() {
+            warnings.push(
+                "`rigid` selects no connected piece of the surface as a whole: nothing is rigid".into(),
+            );
+        }
         if filled.outside > 0 {
             warnings.push(format!("{} points are outside of the tets", filled.outside));
         }

@@ -16,6 +16,9 @@ use serde::{Deserialize, Serialize};
 
 use shot::{Diagnostic, FrameResult, LayerError, Target};
 
+/// The thickest that a skin may be, as a share of its mesh's size.
+const MAX_THICKNESS: f64 = 0.1;
+
 /// What the simulated surface may not pass through: itself, other meshes, simple shapes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -136,6 +139,16 @@ impl Contact {
     /// What does not fit the input; `path` is where the table stands among the layer's settings.
     pub fn check(&self, path: &str, input: &Target) -> Vec<Diagnostic> {
         let mut diagnostics = Vec::new();
+        let size = Bounds::of(input.mesh().rest()).diagonal();
+        if self.thickness > MAX_THICKNESS * size {
+            let name = &input.mesh().name;
+            let message = format!(
+                "`{name}` is {size:.3} m large: a skin as thick as {} m leaves no room in it",
+                self.thickness
+            );
+            let help = format!("at most a tenth of its size: {:.4}", MAX_THICKNESS * size);
+            diagnostics.push(Diagnostic::new(format!("{path}.thickness"), message).with_help(help));
+        }
         for (k, obstacle) in self.obstacles.iter().enumerate() {
             let here = format!("{path}.obstacles[{k}]");
             let said = [obstacle.mesh.is_some(), obstacle.file.is_some(), obstacle.shape.is_some()];

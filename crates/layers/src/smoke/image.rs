@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::draw::{self, Bar, Disc, Noise, PathKey, Stroke, Text};
 use super::explain;
 use super::silhouette::{Silhouette, Silhouettes};
+use crate::shared::idle::Idle;
 use shot::{Diagnostic, LayerError};
 
 /// An image: exactly one of `file`, `text`, `disc`, `bar`, `stroke`, `noise` and `silhouette`, and what is done with it.
@@ -155,6 +156,34 @@ impl Image {
             diagnostics.extend(silhouette.check(&format!("{path}.silhouette"), meshes));
         }
         diagnostics
+    }
+
+    /// Settings of it that were turned and have no effect; `path` is where it stands in the layer, `wraps` whether the box has periodic
+    /// sides along which it varies.
+    pub(super) fn say_idle(&self, path: &str, wraps: bool, idle: &mut Idle) {
+        let (plain, path) = (Self::default(), format!("{path}."));
+        if self.grain == 0.0 {
+            let grain = [
+                ("grain_size", self.grain_size != plain.grain_size),
+                ("grain_seed", self.grain_seed != plain.grain_seed),
+            ];
+            idle.say(&path, &grain, "`grain` is 0");
+        }
+        if !wraps {
+            idle.say(
+                &path,
+                &[("seam", self.seam != plain.seam)],
+                "along no periodic side of the box does it vary",
+            );
+        }
+        let is_sequence = self.file.as_ref().is_some_and(|file| Numbered::parse(file).is_some());
+        if !is_sequence {
+            let sequence = [("first", self.first.is_some()), ("repeat", self.repeat != plain.repeat)];
+            idle.say(&path, &sequence, "only numbered sequences of files have one");
+        }
+        if self.file.is_none() {
+            idle.say(&path, &[("channel", self.channel != plain.channel)], "only pictures have colours");
+        }
     }
 
     /// The files of a picture or of a sequence, in order.
