@@ -161,7 +161,6 @@ mod tests {
 
     /// Shots in this process, as many as a test may take; the whole is `benches -- torture`.
     #[test]
-    #[ignore = "takes minutes: cargo test -p benches -- --ignored"]
     fn random_shots_neither_panic_nor_hang_nor_fill_the_memory() {
         const SHOTS: u64 = 200;
         let folder = Scratch::new().unwrap();
