@@ -75,7 +75,7 @@ impl Pose {
         for ((part, from_rest), world) in self.parts.iter_mut().zip(joint_from_rest).zip(world_from_joints) {
             let world = DAffine3::from_mat4(world.as_dmat4());
             let moved = world * *from_rest;
-            let rotation = solid::nearest_rotation(&moved.matrix3);
+            let rotation = geometry::nearest_rotation(&moved.matrix3);
             let rotation = if rotation.is_finite() { rotation } else { Mat3::IDENTITY };
             part.rotation = DQuat::from_mat3(&rotation).normalize();
             part.stretch = Mat3::from_quat(part.rotation).transpose() * moved.matrix3;

@@ -7,9 +7,8 @@ use dynamics::{
     FollowDamping, Forces, Guide, GuideSample, MaxDistance, Motion, Part, Span, State, StaticGuide, Way,
     Window, follow_stiffness,
 };
-use geometry::Vec3;
+use geometry::{Vec3, rigid_motion};
 
-use crate::tracks::rotation;
 use crate::{Cloth, InextensibleThreads, Membrane, Strain};
 
 /// What a cloth actor is made of.
@@ -135,7 +134,7 @@ impl Actor for ClothActor {
     }
 
     fn begin_frame(&mut self, _: &Body, window: &Window, state: &mut State) -> Result<Motion, Error> {
-        let Way { frames, carry } = window.way(self.cut, rotation);
+        let Way { frames, carry } = window.way(self.cut, |from, to| rigid_motion(from, to).0);
         self.fallbacks.clear();
         if let Some(carry) = carry {
             carry_along(&carry, state, &self.part);

@@ -10,7 +10,6 @@ mod clusters;
 mod force_limit;
 mod functions;
 mod harmonics;
-mod jump;
 
 mod strength;
 mod tracked;
@@ -20,6 +19,5 @@ pub use clusters::{Clusters, cluster};
 pub use force_limit::ForceLimit;
 pub use functions::TestFunctions;
 pub use harmonics::harmonics;
-pub(crate) use jump::rotation;
 pub use strength::{ConstraintStrength, linear_between};
 pub use tracked::{RebuildCloth, Reshaping, Tracked, TrackedSetup, TrackedShell};

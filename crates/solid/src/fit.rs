@@ -9,7 +9,6 @@ use geometry::{Bounds, Embedding, TetMesh, Vec3};
 use crate::{Error, Law, Material, Solid};
 use energy::{FitEnergy, FitTarget};
 
-pub use rigid::rigid_motion;
 pub(crate) use rigid::{Pieces, relative_rotation};
 
 /// Finds tets that follow a surface: ū = argmin ½‖C u − q̄‖²_Λ + γ Φ(u), Φ the energy of StVK with [`Fit::YOUNG`].

@@ -39,7 +39,7 @@ pub use enrich::{
     surface_rows,
 };
 pub use error::Error;
-pub use fit::{Fit, Fitted, Gamma, rigid_motion};
+pub use fit::{Fit, Fitted, Gamma};
 pub use material::{Law, Material, Preset};
-pub use tet::{Tet, nearest_rotation};
+pub use tet::Tet;
 pub use unweld::unweld;

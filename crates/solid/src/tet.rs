@@ -1,14 +1,9 @@
 //! The elastic tetrahedron: every law, with internal friction, with derivatives in closed form.
 
-mod svd;
-
 use dynamics::{Block, Element, Viscous};
-use geometry::{Mat3, Vec3};
+use geometry::{Mat3, Svd, Vec3, least_eigenvalue, symmetric_eigen3};
 
 use crate::material::{Curvature, Law, Moduli, PLANES};
-use svd::{Svd, least_eigenvalue, symmetric_eigen};
-
-pub use svd::nearest_rotation;
 
 /// A tetrahedron of constant strain.
 ///
@@ -259,7 +254,7 @@ impl Curvature {
         if a.x_axis.x > 0.0 && minor > 0.0 && a.determinant() > 0.0 {
             return;
         }
-        let (values, q) = symmetric_eigen(a);
+        let (values, q) = symmetric_eigen3(a);
         self.stretches = q * Mat3::from_diagonal(values.max(Vec3::ZERO)) * q.transpose();
     }
 }

@@ -1,7 +1,7 @@
 //! Harmonics of the fine mesh: what columns of an operator are written in.
 
 use faer::Mat;
-use geometry::{Mat3, Vec3, vertex_areas};
+use geometry::{Mat3, Vec3, laplacian, vertex_areas};
 use linear::{lowest_eigenpairs, transposed_product};
 
 use crate::Error;
@@ -51,26 +51,7 @@ impl Harmonics {
         if count > rest.len() {
             return Err(Error::TooManyHarmonics { count, points: rest.len() });
         }
-        let mut entries = Vec::with_capacity(6 * triangles.len());
-        for (index, t) in triangles.iter().enumerate() {
-            let p = t.map(|v| rest[v as usize]);
-            let across = (p[1] - p[0]).cross(p[2] - p[0]);
-            let doubled = across.length();
-            if doubled <= 0.0 {
-                continue;
-            }
-            let n = across / doubled;
-            // ∇φᵢ of the hat of corner i: the edge across, turned, over twice the area
-            let gradient = |i: usize| n.cross(p[(i + 2) % 3] - p[(i + 1) % 3]) / doubled;
-            let k = conductance(index);
-            for i in 0..3 {
-                for j in 0..=i {
-                    let value = 0.5 * doubled * gradient(i).dot(k * gradient(j));
-                    let (a, b) = (t[i].max(t[j]), t[i].min(t[j]));
-                    entries.push((a, b, value));
-                }
-            }
-        }
+        let entries = laplacian(rest, triangles, conductance);
         let found = lowest_eigenpairs(&entries, &areas, count)?;
         let area = areas.iter().sum();
         Ok(Self { values: found.values, functions: found.vectors, weights: areas, area, basis: Basis::Area })

@@ -20,7 +20,7 @@ const ENGINE: [&str; 8] = [
 const PLAIN: &str = "Air AirCoefficients Axis Barrier Bending Block Bounds BroadPhase Cloth ClothBuilder ClothReport Closest \
     ClosestPoint ColorMap Domain Edge Energy Error Face Field Fluid Force Friction Info Integrator Maps Material Matrix Method \
     Obstacle Pair PairKind Picture Preset Quantity Report Settings Shape Side Solid Solution Solver SoundSpeed Source Spring Strain \
-    Subdivision Substeps Tet TetMesh TetQuality Topology Uvs Wind WindField";
+    Subdivision Substeps Svd Tet TetMesh TetQuality Topology Uvs Wind WindField";
 
 /// What the page has in backticks, in the first column of its tables.
 fn terms() -> BTreeSet<String> {

@@ -7,10 +7,9 @@ use dynamics::{
     Guide, InternalHandle, InternalVariables, Motion, Part, Scene, Settings, Span, State, StaticGuide,
     Stepper, Way, Window,
 };
-use geometry::{Bounds, Prolongation, Vec3};
+use geometry::{Bounds, Prolongation, Vec3, rigid_motion};
 use linear::ConstraintRows;
 
-use super::jump::rotation;
 use super::{Averages, ConstraintStrength, ForceLimit, linear_between};
 use crate::actor::carry_along;
 use crate::{Cloth, Creases, Membrane, Plasticity, Strain};
@@ -299,7 +298,8 @@ impl Actor for TrackedShell {
 
     fn begin_frame(&mut self, _: &Body, window: &Window, state: &mut State) -> Result<Motion, Error> {
         let (start, rate) = (window.start(), window.frame_rate_hz);
-        let Way { frames: [before, here, next, after], carry } = window.way(self.jump, rotation);
+        let Way { frames: [before, here, next, after], carry } =
+            window.way(self.jump, |from, to| rigid_motion(from, to).0);
         self.fallbacks.clear();
         if let Some(carry) = carry {
             carry_along(&carry, state, &self.part);

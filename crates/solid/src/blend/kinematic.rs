@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use geometry::{Embedding, Mat3, TetMesh, Vec3};
+use geometry::{Embedding, Mat3, TetMesh, Vec3, nearest_rotation, rigid_motion};
 use glam::DQuat;
 use linear::{ConstraintRows, Matrix, Pattern, Settings, Solver};
 
-use crate::fit::{relative_rotation, rigid_motion};
-use crate::{Error, Fit, Pose, nearest_rotation};
+use crate::fit::relative_rotation;
+use crate::{Error, Fit, Pose};
 
 /// Blends two shapes of a surface by weights per vertex: 1 the animation, 0 the simulation. enrich §7.2.
 ///

@@ -4,7 +4,7 @@ use dynamics::{
     Actor, ActorReport, Body, BodyBuilder, CUT_SIZES, Carry, DeliveredSurface, Filter, Guide, GuideSample,
     MaxDistance, Motion, Part, State, StaticGuide, Steps, Window, middle,
 };
-use geometry::{Bounds, Embedding, Vec3};
+use geometry::{Bounds, Embedding, Vec3, rigid_motion};
 
 use super::detail::tet_rotations;
 use super::drive::{Drive, StaticDrive, continued};
@@ -12,7 +12,7 @@ use super::gravity::PointGravity;
 use super::{AverageRows, EmbeddedSurface, EnrichSettings, Pose};
 use crate::blend::{Blend, check_keys, known_points, weight_at};
 use crate::fit::Pieces;
-use crate::{Error, Fit, Fitted, Solid, WeightKey, from_surface, rigid_motion};
+use crate::{Error, Fit, Fitted, Solid, WeightKey, from_surface};
 
 /// An animated surface full of flesh.
 pub struct FleshActor {

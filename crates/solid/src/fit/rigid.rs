@@ -1,22 +1,6 @@
-//! Rigid motion: of tets, of point sets, of the connected pieces of a body.
+//! Rigid motion: of tets, of the connected pieces of a body.
 
-use geometry::{Embedding, Mat3, TetMesh, Vec3};
-
-use crate::nearest_rotation;
-
-/// The rigid motion that brings `from` nearest to `to`: x ↦ R x + t. Horn; Kabsch.
-pub fn rigid_motion(from: &[Vec3], to: &[Vec3]) -> (Mat3, Vec3) {
-    let count = from.len().max(1) as f64;
-    let middle = |points: &[Vec3]| points.iter().sum::<Vec3>() / count;
-    let (a, b) = (middle(from), middle(to));
-    let mut covariance = Mat3::ZERO;
-    for (p, q) in from.iter().zip(to) {
-        let (p, q) = (*p - a, *q - b);
-        covariance += Mat3::from_cols(q * p.x, q * p.y, q * p.z);
-    }
-    let rotation = nearest_rotation(&covariance);
-    (rotation, b - rotation * a)
-}
+use geometry::{Embedding, Mat3, TetMesh, Vec3, nearest_rotation, rigid_motion};
 
 /// The rotation of `now` · `before`⁻¹. A rotation does not mind being scaled, so the adjugate does for the inverse: nothing is divided by
 /// the volume of a flattened tet.

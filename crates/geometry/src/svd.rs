@@ -1,21 +1,25 @@
 //! Singular values and rotations of 3×3 matrices, as elements need them: quick, and right for inverted tets.
 
-use geometry::{Mat3, Vec3};
+use crate::{Mat3, Vec3};
 
 /// F = U diag(σ) Vᵀ with *rotations* U and V: σ₁ ≥ σ₂ ≥ |σ₃|, and σ₃ < 0 exactly where F mirrors.
 ///
 /// Irving et al. 2004, §4. An inverted tet is then one whose smallest stretch is negative, and it is pushed back along that
 /// direction.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Svd {
-    pub(crate) u: Mat3,
-    pub(crate) sigma: Vec3,
-    pub(crate) v: Mat3,
+pub struct Svd {
+    /// U.
+    pub u: Mat3,
+    /// σ₁, σ₂, σ₃.
+    pub sigma: Vec3,
+    /// V.
+    pub v: Mat3,
 }
 
 impl Svd {
-    pub(crate) fn of(f: &Mat3) -> Self {
-        let (_, mut v) = symmetric_eigen(&(f.transpose() * *f));
+    /// Of any matrix.
+    pub fn of(f: &Mat3) -> Self {
+        let (_, mut v) = symmetric_eigen3(&(f.transpose() * *f));
         let mut b = *f * v;
         sort_columns(&mut b, &mut v);
         // Gram–Schmidt instead of b/σ: σ₃ may be zero, and U must be a rotation to round-off all the same
@@ -32,13 +36,13 @@ impl Svd {
     }
 
     /// U diag(d) Vᵀ.
-    pub(crate) fn compose(&self, d: Vec3) -> Mat3 {
+    pub fn compose(&self, d: Vec3) -> Mat3 {
         let scaled = Mat3::from_cols(self.u.x_axis * d.x, self.u.y_axis * d.y, self.u.z_axis * d.z);
         scaled * self.v.transpose()
     }
 
     /// The rotation of the polar decomposition, U Vᵀ.
-    pub(crate) fn rotation(&self) -> Mat3 {
+    pub fn rotation(&self) -> Mat3 {
         self.u * self.v.transpose()
     }
 }
@@ -50,14 +54,30 @@ impl Svd {
 ///
 /// let turn = Mat3::from_rotation_y(0.7);
 /// let stretched = turn * Mat3::from_diagonal(Vec3::new(2.0, 1.0, 0.5));
-/// assert!((solid::nearest_rotation(&stretched) - turn).abs_diff_eq(Mat3::ZERO, 1e-14));
+/// assert!((geometry::nearest_rotation(&stretched) - turn).abs_diff_eq(Mat3::ZERO, 1e-14));
 /// ```
 pub fn nearest_rotation(f: &Mat3) -> Mat3 {
     Svd::of(f).rotation()
 }
 
+/// The rigid motion that brings `from` nearest to `to`: x ↦ R x + t. Horn; Kabsch.
+///
+/// What lies in a plane, or on a line, has one as well; which of several, rounding decides.
+pub fn rigid_motion(from: &[Vec3], to: &[Vec3]) -> (Mat3, Vec3) {
+    let count = from.len().max(1) as f64;
+    let middle = |points: &[Vec3]| points.iter().sum::<Vec3>() / count;
+    let (a, b) = (middle(from), middle(to));
+    let mut covariance = Mat3::ZERO;
+    for (p, q) in from.iter().zip(to) {
+        let (p, q) = (*p - a, *q - b);
+        covariance += Mat3::from_cols(q * p.x, q * p.y, q * p.z);
+    }
+    let rotation = nearest_rotation(&covariance);
+    (rotation, b - rotation * a)
+}
+
 /// Eigenvalues and a rotation whose columns are the eigenvectors, by cyclic Jacobi rotations; no particular order.
-pub(crate) fn symmetric_eigen(s: &Mat3) -> (Vec3, Mat3) {
+pub fn symmetric_eigen3(s: &Mat3) -> (Vec3, Mat3) {
     let mut a = [s.x_axis.x, s.y_axis.y, s.z_axis.z];
     // off-diagonals: entry k couples the two others
     let mut o = [s.y_axis.z, s.x_axis.z, s.x_axis.y];
@@ -92,7 +112,7 @@ pub(crate) fn symmetric_eigen(s: &Mat3) -> (Vec3, Mat3) {
 }
 
 /// The smallest eigenvalue of a symmetric matrix, in closed form; good to about 1e-8 of the largest where two are equal.
-pub(crate) fn least_eigenvalue(s: &Mat3) -> f64 {
+pub fn least_eigenvalue(s: &Mat3) -> f64 {
     let mean = (s.x_axis.x + s.y_axis.y + s.z_axis.z) / 3.0;
     let deviator = *s - Mat3::IDENTITY * mean;
     let [a, b, c] = [deviator.x_axis, deviator.y_axis, deviator.z_axis];
@@ -125,7 +145,25 @@ fn sort_columns(b: &mut Mat3, v: &mut Mat3) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dynamics::random_rotation;
+    use crate::Quat;
+
+    fn random_rotation(seed: u64) -> Mat3 {
+        let turn = |factor: f64| factor * seed as f64;
+        Mat3::from_quat(Quat::from_euler(glam::EulerRot::XYZ, turn(1.1), turn(2.3), turn(0.7)))
+    }
+
+    #[test]
+    fn the_motion_of_flat_and_full_sets_of_points_is_found() {
+        for depth in [0.0, 0.3] {
+            let at = |i: usize| Vec3::new((i % 4) as f64, (i / 4 % 3) as f64, depth * (i % 5) as f64);
+            let from: Vec<Vec3> = (0..12).map(at).collect();
+            let (turn, shift) = (random_rotation(3), Vec3::new(4.0, -1.0, 2.0));
+            let to: Vec<Vec3> = from.iter().map(|p| turn * *p + shift).collect();
+            let (found, way) = rigid_motion(&from, &to);
+            assert!(found.abs_diff_eq(turn, 1e-10), "depth {depth}: {found}");
+            assert!(way.distance(shift) < 1e-9, "{way}");
+        }
+    }
 
     #[test]
     fn the_least_eigenvalue_is_that_of_jacobi() {
@@ -136,7 +174,7 @@ mod tests {
         {
             let q = random_rotation(seed as u64 + 5);
             let s = q * Mat3::from_diagonal(values) * q.transpose();
-            let least = symmetric_eigen(&s).0.min_element();
+            let least = symmetric_eigen3(&s).0.min_element();
             assert!((least_eigenvalue(&s) - least).abs() < 1e-7, "{values}: {}", least_eigenvalue(&s));
         }
     }
