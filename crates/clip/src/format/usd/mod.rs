@@ -12,6 +12,7 @@
 mod author;
 mod binding;
 mod crate_read;
+mod crate_value;
 mod crate_write;
 mod frames;
 mod layer;

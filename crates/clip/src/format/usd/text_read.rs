@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::crate_read::check_times;
+use super::crate_value::check_times;
 use super::layer::Specifier;
 use super::stage::{Attribute, DEEPEST, Handle, Prim, Stage, Values};
 use super::text_value::{end_of_line, parse_value, skip_quoted, words};
