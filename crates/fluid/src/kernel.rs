@@ -189,6 +189,47 @@ fn add_scaled(k: &mut [f32], f: &[f32], factor: f32) {
     k.iter_mut().zip(f).for_each(|(k, f)| *k += factor * f);
 }
 
+/// k ← what one axis carries along the row, or k ← k + that.
+#[inline(always)]
+fn advect<const LIMITED: bool, const FUSED: bool>(k: &mut [f32], carrier: &Carrier, adds: bool) {
+    // plain loops: a closure would not be compiled for the vector unit that this function is compiled for
+    if adds {
+        for i in 0..k.len() {
+            k[i] += if LIMITED { carrier.at_limited::<FUSED>(i) } else { carrier.at::<FUSED>(i) };
+        }
+    } else {
+        for i in 0..k.len() {
+            k[i] = if LIMITED { carrier.at_limited::<FUSED>(i) } else { carrier.at::<FUSED>(i) };
+        }
+    }
+}
+
+/// k ← what sound does to the pressure along one row: D fluxes.
+#[inline(always)]
+fn pressure_rates<'a, const D: usize, const FUSED: bool>(
+    k: &mut [f32],
+    c: &RowConstants,
+    views: &impl Fn(usize, usize) -> Views<'a>,
+    p: usize,
+) {
+    let even = [1.0; 4];
+    let level = [c.compressibility; 4];
+    flux::<false, FUSED>(k, views(p, 0), views(0, 0), level, even, c.first[0], c.upwind[0], c.sound[0]);
+    flux::<true, FUSED>(
+        k,
+        views(p, 1),
+        views(1, 1),
+        c.flux_base,
+        c.flux_weight,
+        c.first[1],
+        c.upwind[1],
+        c.sound[1],
+    );
+    if D == 3 {
+        flux::<true, FUSED>(k, views(p, 2), views(2, 2), level, even, c.first[2], c.upwind[2], c.sound[2]);
+    }
+}
+
 /// Rates of change of all variables along one grid row, into `k`: one line of `points[0]` numbers per variable.
 #[inline(always)]
 pub(crate) fn rates<const D: usize, const FUSED: bool>(
@@ -210,40 +251,7 @@ pub(crate) fn rates<const D: usize, const FUSED: bool>(
 
     for (variable, k) in k.chunks_exact_mut(n).enumerate() {
         if variable == names.pressure {
-            let (p, even) = (names.pressure, [1.0; 4]);
-            let level = [c.compressibility; 4];
-            flux::<false, FUSED>(
-                k,
-                views(p, 0),
-                views(0, 0),
-                level,
-                even,
-                c.first[0],
-                c.upwind[0],
-                c.sound[0],
-            );
-            flux::<true, FUSED>(
-                k,
-                views(p, 1),
-                views(1, 1),
-                c.flux_base,
-                c.flux_weight,
-                c.first[1],
-                c.upwind[1],
-                c.sound[1],
-            );
-            if D == 3 {
-                flux::<true, FUSED>(
-                    k,
-                    views(p, 2),
-                    views(2, 2),
-                    level,
-                    even,
-                    c.first[2],
-                    c.upwind[2],
-                    c.sound[2],
-                );
-            }
+            pressure_rates::<D, FUSED>(k, c, &views, names.pressure);
             continue;
         }
         // sound is longitudinal: along an axis only that axis's velocity rings
@@ -258,28 +266,9 @@ pub(crate) fn rates<const D: usize, const FUSED: bool>(
         let limited = variable == names.temperature || variable >= names.scalar(0);
         for d in 0..D {
             let carrier = carrier(d);
-            // plain loops: a closure would not be compiled for the vector unit that this function is compiled for
-            match (limited, d) {
-                (false, 0) => {
-                    for i in 0..n {
-                        k[i] = carrier.at::<FUSED>(i);
-                    }
-                }
-                (false, _) => {
-                    for i in 0..n {
-                        k[i] += carrier.at::<FUSED>(i);
-                    }
-                }
-                (true, 0) => {
-                    for i in 0..n {
-                        k[i] = carrier.at_limited::<FUSED>(i);
-                    }
-                }
-                (true, _) => {
-                    for i in 0..n {
-                        k[i] += carrier.at_limited::<FUSED>(i);
-                    }
-                }
+            match limited {
+                false => advect::<false, FUSED>(k, &carrier, d > 0),
+                true => advect::<true, FUSED>(k, &carrier, d > 0),
             }
         }
         if variable < D {
