@@ -45,6 +45,7 @@ fn sheet_and_ball() -> Clip {
 fn parse(text: &str) -> Shot {
     let registry = layers::registry()
         .with_film::<film::FilmLook>()
+        .with_sample("figure_costume", samples::figure_costume)
         .with_sample("sheets", sheets)
         .with_sample("sheet_and_ball", sheet_and_ball);
     shot::Reader::new(registry).parse("together.toml", text, Path::new("")).unwrap()
@@ -124,6 +125,26 @@ fn a_group_is_the_same_on_one_thread_and_after_an_interruption() {
     for index in 0..6 {
         assert_eq!(whole.clip.frame(index).unwrap(), resumed.clip.frame(index).unwrap(), "frame {index}");
     }
+}
+
+/// A person sways in a cape, a back, two halves of a front and an apron.
+#[test]
+fn five_garments_on_one_person_never_cross() {
+    let text = "input = { sample = \"figure_costume\", frames = \"0-11\" }\n[[layer]]\nkind = \"cloth\"\n\
+        mesh = [\"left\", \"right\", \"apron\", \"back\", \"cape\"]\nfollow = { group = \"collar\" }\n\
+        contact = { obstacles = [{ mesh = \"body\" }] }\n[output]\nfiles = []\nreport = false\n";
+    let folder = tempfile::tempdir().unwrap();
+    let bake = bake(text, folder.path(), 11, 2);
+    assert_eq!(bake.layers[0].meshes, [1, 2, 3, 4, 5]);
+    assert_eq!(bake.layers[0].fallbacks, Vec::<(usize, String)>::new());
+    for figures in &bake.layers[0].figures {
+        for what in ["itself", "obstacles", "each other"] {
+            assert_eq!(figures.get(&format!("intersections/{what}")), Some(0.0), "{what}");
+        }
+    }
+    let [before, after] = [&bake.input, &bake.clip].map(|clip| clip.frame(11).unwrap().points[5].clone());
+    let moved = before.iter().zip(&after).map(|(a, b)| glam::Vec3::from(*a).distance(glam::Vec3::from(*b)));
+    assert!(moved.fold(0.0, f32::max) > 0.03, "the cape swings");
 }
 
 const PRESSED: &str = r#"

@@ -5,7 +5,7 @@ use geometry::{Mat3, Vec3};
 use glam::DQuat;
 use std::f64::consts::{PI, TAU};
 
-use crate::cape::{self, Panel};
+use crate::cape::{self, CAPE};
 use crate::motion::{self, Cycle, Key, Track};
 use crate::paint::{self, Rgb, step};
 use crate::rig::{Pose, Rig, group_of};
@@ -28,13 +28,11 @@ pub struct Biped {
     pub travels: bool,
     /// Whether it wears a cape: a third mesh, `cape`, stiff as a board in the animation; its group `collar` is what holds it.
     pub cape: bool,
-    /// Whether it wears five garments over each other instead: `left`, `right`, `apron`, `back` and `cape`, each held by its `collar`.
-    pub costume: bool,
 }
 
 impl Default for Biped {
     fn default() -> Self {
-        Self { cell: 0.026, hops: 4, frame_rate_hz: 24.0, travels: true, cape: false, costume: false }
+        Self { cell: 0.026, hops: 4, frame_rate_hz: 24.0, travels: true, cape: false }
     }
 }
 
@@ -46,11 +44,6 @@ pub fn biped() -> Clip {
 /// The biped in a cape: three hops ahead.
 pub fn biped_cape() -> Clip {
     Biped { hops: 3, cape: true, ..Biped::default() }.clip()
-}
-
-/// The biped in five garments: two hops ahead.
-pub fn biped_costume() -> Clip {
-    Biped { hops: 2, costume: true, ..Biped::default() }.clip()
 }
 
 /// Seconds of a hop; it begins as the feet touch the ground.
@@ -76,17 +69,11 @@ impl Biped {
         let weights = character.rig.weights(&shape, &character.body, |p| p.y < 0.045, iterations);
         let body = character.dress(&shape, &weights);
         let mut meshes = vec![body, character.details()];
-        let worn: &[Panel] = match (self.costume, self.cape) {
-            (true, _) => &cape::COSTUME,
-            (false, true) => &[cape::CAPE],
-            (false, false) => &[],
-        };
-        for (number, panel) in worn.iter().enumerate() {
-            // the outermost is red
-            let mut garment = cape::mesh(&character.body, panel, Some(4 + worn.len() - number));
-            let count = garment.point_count();
-            garment.skin = Some(character.rig.rigid_skin(std::iter::repeat_n(character.chest, count)));
-            meshes.push(garment);
+        if self.cape {
+            let mut cape = cape::mesh(&character.body, &CAPE, Some(5));
+            let count = cape.point_count();
+            cape.skin = Some(character.rig.rigid_skin(std::iter::repeat_n(character.chest, count)));
+            meshes.push(cape);
         }
         let performance = Performance::new();
         let poses: Vec<Pose> = motion::times(self.hops as f64 * HOP, self.frame_rate_hz)
@@ -102,10 +89,6 @@ impl Biped {
             paint::plain("pompom", 0xfff6e6),
             paint::plain("cape", 0x9c2f3f),
         ];
-        if self.costume {
-            let cloths = [("back", 0x35506b), ("apron", 0xd8c48a), ("right", 0x4f7a5a), ("left", 0x4f7a5a)];
-            clip.materials.extend(cloths.map(|(name, colour)| paint::plain(name, colour)));
-        }
         clip
     }
 }

@@ -10,7 +10,7 @@ use crate::surface::Body;
 
 /// A panel of cloth around a body, wide at the hem.
 pub(crate) struct Panel {
-    name: &'static str,
+    pub(crate) name: &'static str,
     /// Cells around and down.
     cells: [usize; 2],
     /// Heights of collar and hem, in metres.
@@ -33,47 +33,47 @@ pub(crate) const CAPE: Panel = Panel {
     clear: [0.012, 0.06],
 };
 
-/// Five garments over each other: two halves of a waistcoat, an apron over them, a back, and a cape over that.
+/// Five garments over each other, for a person: two halves of a front and an apron over them, a back, and a cape over that.
 pub(crate) const COSTUME: [Panel; 5] = [
     Panel {
         name: "left",
         cells: [8, 12],
-        heights: [0.71, 0.3],
-        middle: PI - 0.5,
-        angles: [0.42, 0.46],
-        clear: [0.012, 0.03],
+        heights: [1.0, 0.52],
+        middle: PI - 0.56,
+        angles: [0.5, 0.48],
+        clear: [0.012, 0.15],
     },
     Panel {
         name: "right",
         cells: [8, 12],
-        heights: [0.71, 0.3],
-        middle: PI + 0.5,
-        angles: [0.42, 0.46],
-        clear: [0.012, 0.03],
+        heights: [1.0, 0.52],
+        middle: PI + 0.56,
+        angles: [0.5, 0.48],
+        clear: [0.012, 0.15],
     },
     Panel {
         name: "apron",
         cells: [10, 10],
-        heights: [0.705, 0.4],
+        heights: [1.02, 0.62],
         middle: PI,
-        angles: [0.45, 0.5],
-        clear: [0.026, 0.05],
+        angles: [0.5, 0.5],
+        clear: [0.03, 0.18],
     },
     Panel {
         name: "back",
         cells: [14, 12],
-        heights: [0.7, 0.3],
+        heights: [1.0, 0.5],
         middle: 0.0,
-        angles: [0.75, 0.8],
-        clear: [0.012, 0.03],
+        angles: [0.9, 0.85],
+        clear: [0.012, 0.09],
     },
     Panel {
         name: "cape",
-        cells: [18, 16],
-        heights: [0.725, 0.2],
+        cells: [18, 20],
+        heights: [1.42, 0.42],
         middle: 0.0,
-        angles: [1.0, 1.35],
-        clear: [0.03, 0.08],
+        angles: [0.8, 0.95],
+        clear: [0.03, 0.16],
     },
 ];
 

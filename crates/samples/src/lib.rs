@@ -44,11 +44,11 @@ mod walker;
 mod check;
 
 pub use bag::{Bag, bag, bag_fine};
-pub use biped::{Biped, biped, biped_cape, biped_costume};
+pub use biped::{Biped, biped, biped_cape};
 pub use branch::{Branch, branch};
 pub use curtain::{Curtain, curtain};
 pub use drape::{Drape, drape};
-pub use figure::{Figure, Garment};
+pub use figure::{Figure, Garment, figure_costume};
 pub use flag::{Flag, flag};
 pub use hangings::{Banner, Portiere, Visitor};
 pub use head::head;

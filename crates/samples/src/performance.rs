@@ -23,6 +23,8 @@ pub enum Performance {
     Boxing,
 }
 
+/// How far out arms hang in motions, beyond what the motion says, where they are held out at rest, rad.
+const ARMS_OUT: f64 = 0.12;
 /// Seconds until a motion that begins at rest has its speed.
 const START: f64 = 0.8;
 
@@ -35,6 +37,10 @@ impl Performance {
     /// The pose at a time.
     pub(crate) fn pose(self, person: &Person, time: f64) -> Pose {
         let mut pose = Pose::new(&person.rig);
+        // arms that are held out at rest come down, but for a little
+        for (arm, side) in person.arms.iter().zip([1.0, -1.0]) {
+            pose.turn(arm[0], 0.0, 0.0, -side * (person.arms_out - ARMS_OUT).max(0.0));
+        }
         match self {
             Self::Walk => walk(person, &mut pose, time),
             Self::Run => run(person, &mut pose, time),

@@ -41,12 +41,20 @@ pub(crate) struct Person {
     pub(crate) head: usize,
     /// Upper, lower, hand; left first.
     pub(crate) arms: [[usize; 3]; 2],
+    /// How far arms are held out at rest, rad.
+    pub(crate) arms_out: f64,
     /// Upper, lower, foot, toes; left first.
     pub(crate) legs: [[usize; 4]; 2],
 }
 
 impl Person {
+    /// With arms that hang down at rest.
     pub(crate) fn new() -> Self {
+        Self::with_arms_out(0.0)
+    }
+
+    /// With arms that are held out at rest by so many radians, so that hands are clear of what is worn around the hips.
+    pub(crate) fn with_arms_out(arms_out: f64) -> Self {
         let mut rig = Rig::default();
         let mut pieces = Vec::new();
         let mut add = |joint: usize, fillet: f64, solid: Solid| pieces.push(Piece { solid, fillet, joint });
@@ -63,8 +71,10 @@ impl Person {
         add(head, 0.02, Solid::ball(at(0.0, 1.655, 0.02), at(0.078, 0.105, 0.095)));
         let sides = [("Left", 1.0), ("Right", -1.0)];
         let arms = sides.map(|(name, side)| {
-            let places =
-                [at(0.185 * side, 1.41, 0.0), at(0.225 * side, 1.13, -0.01), at(0.24 * side, 0.88, 0.02)];
+            let turn = DQuat::from_rotation_z(side * arms_out);
+            let shoulder = at(0.185 * side, 1.41, 0.0);
+            let down = [Vec3::ZERO, at(0.04 * side, -0.28, -0.01), at(0.055 * side, -0.53, 0.02)];
+            let places = down.map(|way| shoulder + turn * way);
             let upper = rig.joint(&format!("{name}Arm"), Some(chest), places[0]);
             let lower = rig.joint(&format!("{name}ForeArm"), Some(upper), places[1]);
             let hand = rig.joint(&format!("{name}Hand"), Some(lower), places[2]);
@@ -73,7 +83,7 @@ impl Person {
             add(
                 hand,
                 0.01,
-                Solid::limb(places[2], places[2] + at(0.005 * side, -0.13, 0.025), [0.036, 0.027]),
+                Solid::limb(places[2], places[2] + turn * at(0.005 * side, -0.13, 0.025), [0.036, 0.027]),
             );
             [upper, lower, hand]
         });
@@ -97,7 +107,7 @@ impl Person {
             [upper, lower, foot, toes]
         });
         let body = Body { pieces, floor: Some(0.0) };
-        Self { rig, body, hips, spine: [spine, chest], head, arms, legs }
+        Self { rig, body, hips, spine: [spine, chest], head, arms, arms_out, legs }
     }
 
     /// Both legs at a phase, counted in strides.

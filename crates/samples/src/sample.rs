@@ -75,9 +75,9 @@ pub fn all() -> &'static [Sample] {
         },
         Sample { name: "biped_cape", summary: "the same fellow in a cape", make: crate::biped_cape },
         Sample {
-            name: "biped_costume",
-            summary: "the same fellow in five garments over each other",
-            make: crate::biped_costume,
+            name: "figure_costume",
+            summary: "a person who turns round in five garments over each other",
+            make: crate::figure_costume,
         },
         Sample {
             name: "plant",
