@@ -31,10 +31,14 @@ type Failure = Box<dyn std::error::Error>;
 pub(crate) fn run(options: &[String]) -> ExitCode {
     let result = match options {
         [flag, name, seed, limit] if flag == "--one" => one(name, seed, limit),
-        [flag, count] if flag == "--shots" => count.parse().map_err(Failure::from).and_then(all),
-        [] => all(2000),
+        [flag, count] if flag == "--shots" => count.parse().map_err(Failure::from).and_then(|n| all(0..n)),
+        [flag, first, end] if flag == "--seeds" => match (first.parse(), end.parse()) {
+            (Ok(first), Ok(end)) => all(first..end),
+            _ => Err("seeds are whole numbers".into()),
+        },
+        [] => all(0..2000),
         _ => {
-            eprintln!("unknown options; there is --shots N");
+            eprintln!("unknown options; there are --shots N and --seeds FIRST END");
             return ExitCode::from(2);
         }
     };
@@ -107,7 +111,8 @@ fn apart(base: &Base, seed: &str, limit: f64) -> Result<Json, Failure> {
         .unwrap_or_else(|_| json!({ "outcome": "panic", "said": "aborted", "seconds": 0.0 })))
 }
 
-fn all(count: usize) -> Result<bool, Failure> {
+fn all(seeds: std::ops::Range<usize>) -> Result<bool, Failure> {
+    let count = seeds.len();
     let schema = followthrough::schema();
     let mut untouched = Vec::new();
     println!("{:<14} {:>9} {:>12}", "untouched", "seconds", "ns per unit");
@@ -120,7 +125,7 @@ fn all(count: usize) -> Result<bool, Failure> {
     }
     let (mut panics, mut timeouts, mut refused, mut large) = (0, 0, 0, 0);
     let (mut worst_ratio, mut worst_mb) = (0.0_f64, 0.0_f64);
-    for seed in 0..count {
+    for seed in seeds {
         let number = seed % BASES.len();
         let (base, untouched) = (&BASES[number], &untouched[number]);
         let settings = base.settings(&schema, seed as u64)?;
