@@ -9,6 +9,7 @@ mod enrich;
 mod formats;
 mod inextensible;
 mod linear;
+mod morph;
 mod motion;
 mod peers;
 mod pipeline;
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
         "formats" => formats::run(options),
         "inextensible" => inextensible::run(options),
         "linear" => linear::run(options),
+        "morph" => morph::run(options),
         "motion" => motion::run(options),
         "pipeline" => pipeline::run(options),
         "s1-cloth" => s1_cloth::run(options),
@@ -46,7 +48,7 @@ fn main() -> ExitCode {
         "upsample" => upsample::run(options),
         _ => {
             eprintln!(
-                "usage: cargo run --release -p benches -- NAME [--peers], NAME one of: contact, enrich, formats, inextensible, linear, motion, pipeline, s1-cloth, s2-solid, smoke, torture, tracks, upsample"
+                "usage: cargo run --release -p benches -- NAME [--peers], NAME one of: contact, enrich, formats, inextensible, linear, morph, motion, pipeline, s1-cloth, s2-solid, smoke, torture, tracks, upsample"
             );
             ExitCode::from(2)
         }

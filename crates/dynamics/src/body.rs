@@ -109,6 +109,17 @@ impl Body {
         &self.mass
     }
 
+    /// Lumped masses from now on, in kilograms: for bodies whose density changes as they move. What a step starts with holds for all
+    /// of it.
+    ///
+    /// # Panics
+    /// Where there are more or fewer masses than points, or the body's own are not lumped.
+    pub fn set_masses(&mut self, masses: Vec<f64>) {
+        assert_eq!(masses.len(), self.mass.len(), "a mass for every point");
+        assert!(self.mass.is_lumped(), "lumped masses in place of lumped masses");
+        self.mass = Mass::lumped(masses);
+    }
+
     /// Which points go exactly where the guide goes.
     pub fn known(&self) -> &[bool] {
         &self.known

@@ -21,6 +21,7 @@ mod blend;
 mod cloth;
 mod enrich;
 mod inextensible;
+mod morph;
 mod motion;
 mod shared;
 mod skeleton;
@@ -39,6 +40,7 @@ pub use blend::Blend;
 pub use cloth::Cloth;
 pub use enrich::Enrich;
 pub use inextensible::{Holding, Inextensible};
+pub use morph::{Interpolation, Morph, MorphForces, MorphTarget, TargetRegion};
 pub use shared::stepping::Method;
 pub use shared::{Collider, Contact, FabricDials, Faces, Form, MaterialDials, Obstacle};
 pub use skeleton::{Part as FleshPart, Skeleton, Solution};
@@ -59,6 +61,7 @@ pub fn registry() -> Registry {
         .with::<Cloth>()
         .with::<Enrich>()
         .with::<Inextensible>()
+        .with::<Morph>()
         .with::<Motion>()
         .with::<Skeleton>()
         .with::<Smooth>()

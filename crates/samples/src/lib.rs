@@ -14,11 +14,13 @@
 //! assert!(coarse.meshes[0].group("hoist").is_some());
 //! ```
 
+mod arm;
 mod bag;
 mod biped;
 mod branch;
 mod cape;
 mod curtain;
+mod diver;
 mod drape;
 mod figure;
 mod flag;
@@ -43,10 +45,12 @@ mod walker;
 #[cfg(test)]
 mod check;
 
+pub use arm::{arm, shoulder};
 pub use bag::{Bag, bag, bag_fine};
 pub use biped::{Biped, biped, biped_cape};
 pub use branch::{Branch, branch};
 pub use curtain::{Curtain, curtain};
+pub use diver::diver;
 pub use drape::{Drape, drape};
 pub use figure::{Figure, Garment, figure_costume};
 pub use flag::{Flag, flag};

@@ -79,6 +79,17 @@ pub fn all() -> &'static [Sample] {
             summary: "a person who turns round in five garments over each other",
             make: crate::figure_costume,
         },
+        Sample { name: "arm", summary: "a round arm that bends; a sculpted muscle", make: crate::arm },
+        Sample {
+            name: "shoulder",
+            summary: "a shoulder raised, swung ahead and folded; five sculpts",
+            make: crate::shoulder,
+        },
+        Sample {
+            name: "diver",
+            summary: "a stout diver who rolls into a ball; 46 bones, two sculpts",
+            make: crate::diver,
+        },
         Sample {
             name: "plant",
             summary: "a potted plant, lifted, jerked aside and put down",

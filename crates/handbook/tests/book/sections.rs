@@ -115,6 +115,8 @@ fn properties(schema: &Value, table: &str) -> Value {
         "height" => definition("HeightRegion"),
         "fabric" => definition("MaterialDials"),
         "skeleton.parts" => definition("FleshPart"),
+        "morph.targets" => definition("MorphTarget"),
+        "morph.targets.regions" => definition("TargetRegion"),
         "tests" => definition("Tests"),
         "tests.regions" => definition("TestRegion"),
         "then" => definition("Then"),

@@ -48,6 +48,17 @@ impl Shape {
         points
     }
 
+    /// How far a morph target moves each point, in the mesh's own space.
+    pub(super) fn offsets(&self, target: usize) -> Vec<[f32; 3]> {
+        let mut offsets = vec![[0.0; 3]; self.mesh.point_count()];
+        for block in &self.blocks {
+            let Some(Some(deltas)) = block.targets.get(target) else { continue };
+            let offsets = &mut offsets[block.points.clone()];
+            deltas.for_each_scaled(&block.representatives, 1.0, |point, offset| offsets[point] = offset);
+        }
+        offsets
+    }
+
     /// Reads a mesh. A clip that we split over several meshes is given as all of them: one topology, the morph
     /// targets one after another. `joint_count` is zero without a skin. `None` when nothing in it is a surface.
     pub(super) fn read(container: &Container, meshes: &[usize], joint_count: usize) -> Result<Option<Self>> {
