@@ -83,11 +83,11 @@ fn rms(a: &[Vec3], b: &[Vec3]) -> f64 {
 
 #[test]
 fn at_a_targets_pose_the_sculpt_and_the_first_frequency_are_met() {
-    let bar = bar(24, 48);
-    let size = Bounds::of(bar.skin.points.iter().copied()).diagonal();
-    let all = targets(&bar);
-    for law in [MorphLaw::Linear, MorphLaw::Stvk] {
-        let mut morph = morph(&bar, 4000, law, &all);
+    for (law, around, tets) in [(MorphLaw::Linear, 24, 4000), (MorphLaw::Stvk, 16, 1000)] {
+        let bar = bar(around, 2 * around);
+        let size = Bounds::of(bar.skin.points.iter().copied()).diagonal();
+        let all = targets(&bar);
+        let mut morph = morph(&bar, tets, law, &all);
         let kit = morph.kit(19, H).unwrap();
         let report = kit.report().clone();
         println!("{law:?}: {report:?}");
@@ -100,62 +100,59 @@ fn at_a_targets_pose_the_sculpt_and_the_first_frequency_are_met() {
             let goal = skinned(&bar, &target.sculpt, &target.world_from_joints);
             let far = surface(&player).iter().zip(&goal).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);
             assert!(far < 1e-6 * size, "{law:?} {}: {far} of {size}", target.name);
-            // of the basis alone, before detail
-            assert!(report.sculpt_errors[k].1 < 0.01, "{:?}", report.sculpt_errors[k]);
             let exact = morph.eigenvalues(k, 1).unwrap()[0].sqrt() / std::f64::consts::TAU;
             assert!((report.frequencies[k] / exact - 1.0).abs() < 0.01, "{} {exact}", report.frequencies[k]);
         }
-        // what a basis is that knows no sculpts
+        // of the basis alone, before detail; coarse tets leave a few hundredths to detail, whatever the basis
+        let most = if law == MorphLaw::Linear { 0.01 } else { 0.1 };
         let plain = morph.plain_kit(19, H).unwrap();
         for (ours, theirs) in report.sculpt_errors.iter().zip(&plain.report().sculpt_errors).skip(1) {
             println!("{}: aware {:.5}, plain {:.3}", ours.0, ours.1, theirs.1);
-            assert!(theirs.1 > 5.0 * ours.1);
+            assert!(ours.1 < most && theirs.1 > 5.0 * ours.1, "{ours:?} {theirs:?}");
         }
     }
 }
 
-/// The arm swings, bends and twists; both models beside each other. RMS distance over RMS displacement from the skin.
-fn difference(bar: &Bar, morph: &Morph, kit: &MorphKit, iterations: usize) -> f64 {
+/// The arm swings, bends and twists; the full model beside reduced ones. RMS distance over RMS displacement from the skin.
+fn differences(bar: &Bar, morph: &Morph, kits: &[MorphKit], iterations: usize, frames: u32) -> Vec<f64> {
     let mut full = FullMorph::new(morph, H).unwrap();
-    let mut player = MorphPlayer::new(kit.clone());
-    player.set_iterations(iterations);
-    let (mut apart, mut moved) = (0.0, 0.0);
-    for frame in 0..60 {
+    let mut players: Vec<MorphPlayer> = kits.iter().map(|kit| MorphPlayer::new(kit.clone())).collect();
+    players.iter_mut().for_each(|player| player.set_iterations(iterations));
+    let (mut apart, mut moved) = (vec![0.0; kits.len()], 0.0);
+    for frame in 0..frames {
         let t = f64::from(frame) / 60.0;
         // from a standstill, as animations begin
         let turn = Mat4::from_rotation_y((0.3 - 0.3 * (5.0 * t).cos()) as f32);
         let pose = bent(0.7 - 0.7 * (5.0 * t).cos(), 0.3 - 0.3 * (4.0 * t).cos()).map(|joint| turn * joint);
         let seconds = if frame == 0 { 0.0 } else { 4.0 * H };
         full.step(&pose, &[], seconds).unwrap();
-        player.step(&pose, &[], seconds).unwrap();
-        let (a, b) = (full.surface(), surface(&player));
-        let skin = skinned(bar, &bar.skin.points, &pose);
-        apart += rms(&a, &b).powi(2);
-        moved += rms(&a, &skin).powi(2);
+        let exact = full.surface();
+        moved += rms(&exact, &skinned(bar, &bar.skin.points, &pose)).powi(2);
+        for (player, apart) in players.iter_mut().zip(&mut apart) {
+            player.step(&pose, &[], seconds).unwrap();
+            *apart += rms(&exact, &surface(player)).powi(2);
+        }
     }
-    (apart / moved).sqrt()
+    apart.iter().map(|apart| (apart / moved).sqrt()).collect()
 }
 
 #[test]
 fn reduced_is_beside_full() {
-    let bar = bar(12, 24);
+    let bar = bar(16, 32);
     // an arm five times the size of a person's: as stiff as a person's looks
     let scaled =
         |t: Target| Target { material: Material { young: 25.0 * t.material.young, ..t.material }, ..t };
     let all: Vec<Target> = targets(&bar).into_iter().map(scaled).collect();
+    let counts = [5, 10, 19, 40, 60];
     for law in [MorphLaw::Linear, MorphLaw::Stvk] {
-        let mut morph = morph(&bar, 400, law, &all);
-        let iterations = if law == MorphLaw::Linear { 1 } else { 3 };
-        let mut curve = Vec::new();
-        for modes in [5, 10, 19, 40] {
-            let kit = morph.kit(modes, H).unwrap();
-            curve.push((modes, difference(&bar, &morph, &kit, iterations)));
-        }
-        println!("{law:?}: {curve:?}");
-        // the mark is a hundredth at 19; at 40 it is passed by far
-        // bent as far as this, StVK is off by a tenth still
-        let most = if law == MorphLaw::Linear { [0.016, 0.008] } else { [0.15, 0.11] };
-        assert!(curve[2].1 < most[0] && curve[3].1 < most[1], "{law:?}: {curve:?}");
+        let mut morph = morph(&bar, 1000, law, &all);
+        let (iterations, frames) = if law == MorphLaw::Linear { (1, 48) } else { (3, 20) };
+        let mut kits: Vec<MorphKit> =
+            counts.iter().rev().map(|&modes| morph.kit(modes, H).unwrap()).collect();
+        kits.reverse();
+        let curve = differences(&bar, &morph, &kits, iterations, frames);
+        println!("{law:?}: {counts:?} {curve:?}");
+        assert!(curve[2] < 0.03 && curve[3] < 0.01 && curve[4] < 0.006, "{law:?}: {curve:?}");
     }
 }
 
@@ -170,7 +167,11 @@ fn a_spun_body_matches_the_one_in_the_world() {
     let joints = [character::Joint { parent: None, rest_from_joint: DAffine3::from_translation(axle) }];
     let skin = character::Skin { points: points.clone(), triangles, influences };
     let material = Material { young: 1.5e4, damping: 0.0, ..fat() };
-    let turn = |t: f64| 2.0 * t * t / (t + 0.2);
+    // to 4 rad/s in 0.6 s
+    let turn = |t: f64| {
+        let s = t / 0.6;
+        2.4 * if s < 1.0 { s * s * s - 0.5 * s.powi(4) } else { s - 0.5 }
+    };
     let pose = |t: f64| {
         let rotation = DMat3::from_rotation_z(turn(t));
         [Mat4::from((DAffine3::from_translation(axle) * DAffine3::from_mat3(rotation)).as_affine3())]
@@ -181,7 +182,7 @@ fn a_spun_body_matches_the_one_in_the_world() {
     let known = morph.known().to_vec();
     assert!(known.iter().any(|known| *known));
     let mut full = FullMorph::new(&morph, H).unwrap();
-    let mut player = MorphPlayer::new(morph.kit(30, H).unwrap());
+    let mut player = MorphPlayer::new(morph.kit(40, H).unwrap());
     player.set_iterations(3);
 
     let solid = Solid::new(&tets, Law::Stvk, &material).unwrap();
@@ -219,8 +220,7 @@ fn a_spun_body_matches_the_one_in_the_world() {
         (moved / 241.0).sqrt()
     );
     assert!((moved / 241.0).sqrt() > 0.001, "it must bend for this to mean anything");
-    // undamped and far from linear, thirty coordinates are off by a few hundredths
-    assert!(full < 0.002 && reduced < 0.08, "{full} {reduced}");
+    assert!(full < 0.002 && reduced < 0.02, "{full} {reduced}");
 }
 
 /// Figure 2: the bulged bar with its own stiffness yields at most half as much as one with geometry alone.
@@ -250,34 +250,47 @@ fn pushed_in_its_bulged_pose_it_yields_half_as_much_as_with_geometry_alone() {
 #[test]
 fn what_is_bent_too_far_stays_bent_where_a_target_is_plastic() {
     let bar = bar(12, 24);
+    let step = 2.0 * H;
     let left = |plasticity: Plasticity| {
         let soft = Target {
             plasticity,
-            ..target("soft", bar.skin.points.clone(), &bent(0.0, 0.0), Material { damping: 0.6, ..fat() })
+            ..target("soft", bar.skin.points.clone(), &bent(0.0, 0.0), Material { damping: 1.0, ..fat() })
         };
-        let mut morph = morph(&bar, 400, MorphLaw::Linear, &[soft]);
-        let mut player = MorphPlayer::new(morph.kit(12, H).unwrap());
-        let mut full = FullMorph::new(&morph, H).unwrap();
+        let mut morph = morph(&bar, 300, MorphLaw::Linear, &[soft]);
+        let mut player = MorphPlayer::new(morph.kit(40, step).unwrap());
+        let mut full = FullMorph::new(&morph, step).unwrap();
         let pose = bent(0.0, 0.0);
         player.step(&pose, &[], 0.0).unwrap();
         full.step(&pose, &[], 0.0).unwrap();
         let before = surface(&player);
-        let top = bar.skin.points.iter().position(|p| p.x < -0.4 && p.y > 0.19).unwrap();
-        for k in 0..360 {
-            if k < 120 {
-                player.push(top, Vec3::new(0.0, -6.0, 0.0)).unwrap();
-                full.push(top, Vec3::new(0.0, -6.0, 0.0)).unwrap();
+        let top: Vec<usize> =
+            (0..before.len()).filter(|&k| before[k].y > 0.1 && (before[k].x + 0.4).abs() < 0.2).collect();
+        let moved = |player: &MorphPlayer, full: &FullMorph| {
+            [
+                surface(player)[top[0]].distance(before[top[0]]),
+                full.surface()[top[0]].distance(before[top[0]]),
+            ]
+        };
+        let mut pushed = [0.0; 2];
+        for k in 0..240 {
+            for &point in top.iter().filter(|_| k < 60) {
+                player.push(point, Vec3::new(0.0, -5.0, 0.0)).unwrap();
+                full.push(point, Vec3::new(0.0, -5.0, 0.0)).unwrap();
             }
-            player.step(&pose, &[], H).unwrap();
-            full.step(&pose, &[], H).unwrap();
+            player.step(&pose, &[], step).unwrap();
+            full.step(&pose, &[], step).unwrap();
+            if k == 59 {
+                pushed = moved(&player, &full);
+            }
         }
-        [surface(&player)[top].distance(before[top]), full.surface()[top].distance(before[top])]
+        let left = moved(&player, &full);
+        println!("{plasticity:?}: {pushed:?} pushed, {left:?} left");
+        [left[0] / pushed[0], left[1] / pushed[1]]
     };
     let elastic = left(Plasticity::default());
     let plastic = left(Plasticity { yield_strain: 1e-4, creep: 4.0 });
-    println!("left of a push: {elastic:?} elastic, {plastic:?} plastic");
     for k in 0..2 {
-        assert!(elastic[k] < 2e-5 && plastic[k] > 20.0 * elastic[k] && plastic[k] > 1e-4);
+        assert!(elastic[k] < 0.02 && plastic[k] > 0.3, "{elastic:?} {plastic:?}");
     }
 }
 

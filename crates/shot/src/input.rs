@@ -166,7 +166,17 @@ pub(crate) fn still_key(clip: &Clip) -> BakeKey {
     for mesh in &clip.meshes {
         // field by field: one that is added later must be thought of here
         let Mesh {
-            name, rest_points, vertex_points, faces, uvs, more_uvs, smoothing, parts, groups, skin, morph_targets
+            name,
+            rest_points,
+            vertex_points,
+            faces,
+            uvs,
+            more_uvs,
+            smoothing,
+            parts,
+            groups,
+            skin,
+            morph_targets,
         } = mesh;
         add(name.as_bytes());
         add(bytemuck::cast_slice(rest_points));

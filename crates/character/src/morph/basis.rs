@@ -1,16 +1,15 @@
 //! The few displacements that a reduced model can make: aware of its targets (morph §4).
 //!
-//! First what the sculpts are, so that each can be met, and the first mode of every target; then, of what is left, the principal components of linear modes at every target,
-//! of their derivatives where strain is nonlinear, and of how the flesh sags when a joint is jerked or spun. Modes are scaled by λ₁/λᵢ,
-//! derivatives by λ₁²/(λᵢλⱼ), so that slow ones count most; lengths are those of the mass. Differs: in the paper sculpts and modes share
-//! one PCA; taken first, sculpts are met exactly and not nearly. And the paper has no responses to joints. Flesh around bones has dozens
-//! of modes of nearly one frequency, and joints excite few of them: modes are also scaled by how much they are excited.
-
-use std::sync::Arc;
+//! First what the sculpts are, so that each can be met, and the first mode of every target; then, of what is left, the principal
+//! components of where flesh rests between targets, of linear modes at every target, of how the flesh sags when a joint is jerked or spun, and,
+//! where strain is nonlinear, of the derivatives of these. Each has the length that it is met with, as far as that can be known: slow
+//! modes count most. Lengths are those of the mass. Differs: in the paper sculpts and modes share one PCA; taken first, sculpts are met
+//! exactly and not nearly. And the paper has no responses to joints. Flesh around bones has dozens of modes of nearly one frequency,
+//! and joints excite few of them: modes are also scaled by how much they are excited.
 
 use faer::Mat;
 use geometry::Vec3;
-use linear::{ConstraintRows, Pattern, Solver, lowest_eigenpairs, symmetric_eigen};
+use linear::{ConstraintRows, Solver, lowest_eigenpairs, symmetric_eigen};
 
 use crate::Error;
 
@@ -25,15 +24,13 @@ pub(crate) struct Modes {
     pub(crate) values: Vec<f64>,
     /// Displacements of all points, of unit modal mass.
     pub(crate) vectors: Vec<Vec<Vec3>>,
-    /// Derivatives of the slowest, with the pairs they belong to.
-    derivatives: Vec<(usize, usize, Vec<Vec3>)>,
-    /// How much of each joints can bring about: √Σ (ψᵀMf)² over accelerations f of theirs, ‖f‖ = 1.
-    participation: Vec<f64>,
-    responses: Vec<Vec<Vec3>>,
+    /// What the flesh does when joints move, each as far as it usually goes: principal components of modes and responses, longest
+    /// first, and, where strain is nonlinear, their derivatives.
+    usual: Vec<Vec<Vec3>>,
 }
 
-/// Modes whose derivatives are taken.
-const DERIVED: usize = 5;
+/// Components whose derivatives are taken.
+const DERIVED: usize = 8;
 /// Modes that joints do not excite, only pushes, count so much at least.
 const LEAST_EXCITED: f64 = 0.02;
 /// First modes of targets that differ by less than this part are one; frequencies then err by its square.
@@ -51,76 +48,89 @@ impl Modes {
         count: usize,
         nonlinear: bool,
     ) -> Result<Self, Error> {
-        let free: Vec<usize> = (0..volume.known.len()).filter(|&v| !volume.known[v]).collect();
-        let mut number = vec![u32::MAX; volume.known.len()];
-        free.iter().enumerate().for_each(|(k, &v)| number[v] = k as u32);
-        let mut entries = Vec::new();
-        for (&v, i) in free.iter().zip(0_u32..) {
-            for (&w, j) in free.iter().zip(0_u32..=i) {
-                let Some(slot) = volume.pattern.slot(v as u32, w as u32) else { continue };
-                let block = target.stiffness.values()[slot];
-                for row in 0..3 {
-                    let columns = if i == j { row + 1 } else { 3 };
-                    for column in 0..columns {
-                        entries.push((3 * i + row as u32, 3 * j + column as u32, block.col(column)[row]));
-                    }
-                }
-            }
-        }
-        let masses: Vec<f64> = free.iter().flat_map(|&v| [target.masses[v]; 3]).collect();
-        let found = lowest_eigenpairs(&entries, &masses, count.min(masses.len()))?;
-        let vector = |k: usize| {
-            let mut u = vec![Vec3::ZERO; volume.known.len()];
-            for (i, &v) in free.iter().enumerate() {
-                u[v] = Vec3::from_array(std::array::from_fn(|axis| found.vectors[(3 * i + axis, k)]));
-            }
-            u
-        };
-        let vectors: Vec<Vec<Vec3>> = (0..found.values.len()).map(vector).collect();
-        let derivatives = if nonlinear { derivatives(volume, target, &vectors)? } else { Vec::new() };
-        let first = found.values.first().copied().unwrap_or(1.0);
+        let (values, vectors) = lowest(volume, target, count)?;
+        let first = values.first().copied().unwrap_or(1.0);
+        // as far as joints that are jerked throw the flesh: beside it, shapes between sculpts have a size
+        let far = USUAL_ACCELERATION * target.masses.iter().sum::<f64>().sqrt() / first;
         let fields = fields(volume, target);
-        let excited = |mode: &Vec<Vec3>| {
+        let excited = |mode: &[Vec3]| {
             let sum: f64 = fields.iter().map(|f| weighted(&target.masses, mode, f).powi(2)).sum();
             sum.sqrt().clamp(LEAST_EXCITED, 1.0)
         };
-        let participation = vectors.iter().map(excited).collect();
-        let responses = responses(volume, target, &fields, first)?;
-        Ok(Self { values: found.values, vectors, derivatives, participation, responses })
+        let moved = |(mode, value): (&Vec<Vec3>, &f64)| scaled(mode, far * excited(mode) * first / value);
+        let mut all: Vec<Vec<Vec3>> = vectors.iter().zip(&values).map(moved).collect();
+        all.extend(responses(volume, target, &fields, first)?.iter().map(|u| scaled(u, far)));
+        let components = components(&target.masses, &all, 4 * count, NEGLIGIBLE)?;
+        let mut usual: Vec<Vec<Vec3>> = components.iter().map(|(length, u)| scaled(u, *length)).collect();
+        if nonlinear {
+            let derived = usual.len().min(DERIVED);
+            usual.extend(derivatives(volume, target, &usual[..derived])?);
+        }
+        Ok(Self { values, vectors, usual })
     }
 }
 
-/// Φᵢⱼ = −K⁻¹ (∂K/∂u : ψᵢψⱼ): how a mode changes as another is displaced (Barbič 2005). The force of StVK is a cubic of u, of which four
-/// values give the mixed second derivative exactly.
-fn derivatives(
-    volume: &Volume,
-    target: &Elastic,
-    modes: &[Vec<Vec3>],
-) -> Result<Vec<(usize, usize, Vec<Vec3>)>, Error> {
+/// K ψ = λ M ψ at a target's rest shape: λ ascending, and ψ.
+fn lowest(volume: &Volume, target: &Elastic, count: usize) -> Result<(Vec<f64>, Vec<Vec<Vec3>>), Error> {
+    let free: Vec<usize> = (0..volume.known.len()).filter(|&v| !volume.known[v]).collect();
+    let mut number = vec![u32::MAX; volume.known.len()];
+    free.iter().zip(0..).for_each(|(&v, k)| number[v] = k);
+    let pairs = volume.mesh.edges().into_iter().chain(free.iter().map(|&v| [v as u32; 2]));
+    let mut entries = Vec::new();
+    for [a, b] in pairs {
+        let (v, w) = (a.max(b), a.min(b));
+        let (i, j) = (number[v as usize], number[w as usize]);
+        let Some(slot) = volume.pattern.slot(v, w).filter(|_| i != u32::MAX && j != u32::MAX) else {
+            continue;
+        };
+        let block = target.stiffness.values()[slot];
+        for row in 0..3 {
+            for column in 0..if i == j { row + 1 } else { 3 } {
+                entries.push((3 * i + row as u32, 3 * j + column as u32, block.col(column)[row]));
+            }
+        }
+    }
+    let masses: Vec<f64> = free.iter().flat_map(|&v| [target.masses[v]; 3]).collect();
+    let found = lowest_eigenpairs(&entries, &masses, count.min(masses.len()))?;
+    let vector = |k: usize| {
+        let mut u = vec![Vec3::ZERO; volume.known.len()];
+        for (i, &v) in free.iter().enumerate() {
+            u[v] = Vec3::from_array(std::array::from_fn(|axis| found.vectors[(3 * i + axis, k)]));
+        }
+        u
+    };
+    let vectors = (0..found.values.len()).map(vector).collect();
+    Ok((found.values, vectors))
+}
+
+/// ½Φᵢᵢ and Φᵢⱼ = −K⁻¹ (∂K/∂u : aᵢaⱼ): to second order the flesh that is pulled along q goes to Σ qᵢaᵢ + ½ Σ qᵢqⱼΦᵢⱼ (Barbič 2005).
+/// The force of StVK is a cubic of u, of which four values give the mixed second derivative exactly.
+///
+/// Differs: there a are modes, here what the flesh usually does and as far as it goes, so that derivatives have the length they are
+/// met with and need no scale of their own.
+fn derivatives(volume: &Volume, target: &Elastic, usual: &[Vec<Vec3>]) -> Result<Vec<Vec<Vec3>>, Error> {
     let count = volume.known.len();
     let rows = ConstraintRows::none(count);
-    let pattern: &Arc<Pattern> = &volume.pattern;
-    let mut solver = Solver::new(pattern, &volume.known, &rows, linear::Settings::default())?;
+    let mut solver = Solver::new(&volume.pattern, &volume.known, &rows, linear::Settings::default())?;
     let longest = |u: &[Vec3]| u.iter().map(|u| u.length()).fold(f64::MIN_POSITIVE, f64::max);
     let mut found = Vec::new();
     let (mut x, mut gradient) = (vec![Vec3::ZERO; count], vec![Vec3::ZERO; count]);
-    for i in 0..modes.len().min(DERIVED) {
+    for i in 0..usual.len() {
         for j in 0..=i {
             // far from where tets are so flat that their law changes
-            let amplitudes =
-                [0.02 * volume.edge / longest(&modes[i]), 0.02 * volume.edge / longest(&modes[j])];
+            let [s, t] = [i, j].map(|k| 0.02 * volume.edge / longest(&usual[k]));
             let mut right = vec![Vec3::ZERO; count];
             for (a, b) in [(1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0)] {
                 for v in 0..count {
-                    x[v] = target.rest[v] + a * amplitudes[0] * modes[i][v] + b * amplitudes[1] * modes[j][v];
+                    x[v] = target.rest[v] + a * s * usual[i][v] + b * t * usual[j][v];
                 }
                 element_gradient(volume.mesh.tets(), &target.tets, &x, &mut gradient);
-                let share = -a * b / (4.0 * amplitudes[0] * amplitudes[1]);
+                let share = -a * b / (4.0 * s * t) * if i == j { 0.5 } else { 1.0 };
                 right.iter_mut().zip(&gradient).for_each(|(r, g)| *r += share * *g);
             }
             let mut u = vec![Vec3::ZERO; count];
             solver.solve(&target.stiffness, &right, &rows, &[], &mut u, &mut [], 1e-8)?;
-            found.push((i, j, u));
+            found.push(u);
         }
     }
     Ok(found)
@@ -159,24 +169,7 @@ fn fields(volume: &Volume, target: &Elastic) -> Vec<Vec<Vec3>> {
     found
 }
 
-/// Where two targets meet halfway, (Kᵢ + Kⱼ) u = Kᵢdᵢ + Kⱼdⱼ: not between their sculpts in a straight line where one is harder.
-pub(crate) fn between(volume: &Volume, a: &Elastic, b: &Elastic) -> Result<Vec<Vec3>, Error> {
-    let count = volume.known.len();
-    let rows = ConstraintRows::none(count);
-    let mut solver = Solver::new(&volume.pattern, &volume.known, &rows, linear::Settings::default())?;
-    let mut sum = a.stiffness.clone();
-    sum.values_mut().iter_mut().zip(b.stiffness.values()).for_each(|(sum, own)| *sum += *own);
-    let (mut right, mut image) = (vec![Vec3::ZERO; count], vec![Vec3::ZERO; count]);
-    for target in [a, b] {
-        target.stiffness.multiply(&target.displacement(volume), &mut image);
-        right.iter_mut().zip(&image).for_each(|(right, own)| *right += *own);
-    }
-    let mut u = vec![Vec3::ZERO; count];
-    solver.solve(&sum, &right, &rows, &[], &mut u, &mut [], 1e-8)?;
-    Ok(u)
-}
-
-/// λ₁ K⁻¹ M f: how flesh sags under accelerations, and λ₁² (K⁻¹ M)² f: how it is late.
+/// λ₁ K⁻¹ M f: how flesh sags under accelerations, and (λ₁ K⁻¹ M)² f: how it is late.
 fn responses(
     volume: &Volume,
     target: &Elastic,
@@ -200,7 +193,8 @@ fn responses(
     Ok(found)
 }
 
-/// U, orthonormal in `masses`, at most `count` columns: sculpts first, then modes and derivatives of all targets.
+/// U, orthonormal in `masses`, at most `count` columns: sculpts first, then the first mode of every target, then where flesh rests
+/// `between` targets and what it usually does at all of them.
 pub(crate) fn basis(
     masses: &[f64],
     sculpts: &[Vec<Vec3>],
@@ -210,37 +204,20 @@ pub(crate) fn basis(
 ) -> Result<Vec<Vec<Vec3>>, Error> {
     let length = |u: &[Vec3]| weighted(masses, u, u).sqrt();
     let longest = sculpts.iter().map(|u| length(u)).fold(0.0, f64::max);
-    let mut found: Vec<Vec<Vec3>> = Vec::new();
     let mut apart = sculpts.to_vec();
     apart.retain(|u| length(u) > NEGLIGIBLE * longest.max(f64::MIN_POSITIVE));
-    found.extend(principal(masses, apart, count, NEGLIGIBLE)?);
+    let mut found = principal(masses, &apart, count, NEGLIGIBLE)?;
     // what a target sounds like is its first mode, excited or not; those that differ little are one
     let mut firsts: Vec<Vec<Vec3>> =
         modes.iter().filter_map(|modes| modes.vectors.first().cloned()).collect();
     without(masses, &found, &mut firsts);
     let left = count.saturating_sub(found.len());
-    found.extend(principal(masses, firsts, left, ALIKE)?);
+    found.extend(principal(masses, &firsts, left, ALIKE)?);
     let mut rest = between;
-    let mass: f64 = masses.iter().sum();
-    for modes in modes {
-        let first = modes.values.first().copied().unwrap_or(1.0);
-        // as far as joints that are jerked throw the flesh: beside it, shapes between sculpts have a size
-        let far = USUAL_ACCELERATION * mass.sqrt() / first;
-        for ((value, mode), part) in modes.values.iter().zip(&modes.vectors).zip(&modes.participation) {
-            rest.push(scaled(mode, far * part * first / value));
-        }
-        rest.extend(modes.responses.iter().map(|u| scaled(u, far)));
-        for (i, j, derivative) in &modes.derivatives {
-            // of one length with the modes: what counts is how often it is met
-            let parts = modes.participation[*i] * modes.participation[*j];
-            let scale = parts * first * first / (modes.values[*i] * modes.values[*j]);
-            let share = far * DERIVATIVE_SHARE * scale;
-            rest.push(scaled(derivative, share / length(derivative).max(f64::MIN_POSITIVE)));
-        }
-    }
+    rest.extend(modes.iter().flat_map(|modes| modes.usual.iter().cloned()));
     without(masses, &found, &mut rest);
     let left = count.saturating_sub(found.len());
-    found.extend(principal(masses, rest, left, NEGLIGIBLE)?);
+    found.extend(principal(masses, &rest, left, NEGLIGIBLE)?);
     Ok(found)
 }
 
@@ -254,17 +231,14 @@ fn without(masses: &[f64], basis: &[Vec<Vec3>], list: &mut [Vec<Vec3>]) {
     }
 }
 
-/// How much a derivative counts against a mode of the same frequency.
-const DERIVATIVE_SHARE: f64 = 0.3;
-
-/// The principal components, in the mass norm, of a list of displacements; orthonormal. Those shorter than the part `least` of the
-/// longest are left out.
-fn principal(
+/// The principal components, in the mass norm, of a list of displacements: orthonormal, longest first, each after the length of the
+/// list along it. Those shorter than the part `least` of the longest are left out.
+fn components(
     masses: &[f64],
-    list: Vec<Vec<Vec3>>,
+    list: &[Vec<Vec3>],
     count: usize,
     least: f64,
-) -> Result<Vec<Vec<Vec3>>, Error> {
+) -> Result<Vec<(f64, Vec<Vec3>)>, Error> {
     if list.is_empty() || count == 0 {
         return Ok(Vec::new());
     }
@@ -274,7 +248,7 @@ fn principal(
     let gram = linear::transposed_product(columns.as_ref(), columns.as_ref());
     let (values, vectors) = symmetric_eigen(gram.as_ref())?;
     let largest = values.last().copied().unwrap_or(0.0);
-    let mut found: Vec<Vec<Vec3>> = Vec::new();
+    let mut found: Vec<(f64, Vec<Vec3>)> = Vec::new();
     for k in (0..list.len()).rev().take(count) {
         if values[k] <= least * least * largest || values[k] <= 0.0 {
             break;
@@ -286,16 +260,26 @@ fn principal(
         }
         // small values come out a little askew: straighten them, twice
         for _ in 0..2 {
-            for own in &found {
+            for (_, own) in &found {
                 let part = weighted(masses, own, &u);
                 u.iter_mut().zip(own).for_each(|(u, own)| *u -= part * *own);
             }
             let length = weighted(masses, &u, &u).sqrt();
             u.iter_mut().for_each(|u| *u /= length.max(f64::MIN_POSITIVE));
         }
-        found.push(u);
+        found.push((values[k].sqrt(), u));
     }
     Ok(found)
+}
+
+/// The same, each of unit length.
+pub(crate) fn principal(
+    masses: &[f64],
+    list: &[Vec<Vec3>],
+    count: usize,
+    least: f64,
+) -> Result<Vec<Vec<Vec3>>, Error> {
+    Ok(components(masses, list, count, least)?.into_iter().map(|(_, u)| u).collect())
 }
 
 fn scaled(u: &[Vec3], by: f64) -> Vec<Vec3> {

@@ -55,7 +55,11 @@ struct Shared {
     interpolation: PoseWeights,
     limit: Limit,
     gravity: Vec3,
+    size: f64,
 }
+
+/// At rest, points are within this part of the size of where forces balance.
+const SETTLED: f64 = 1e-9;
 
 impl FullMorph {
     /// Prepares a body for steps of `step` seconds.
@@ -93,6 +97,7 @@ impl FullMorph {
             interpolation,
             limit,
             gravity: morph.settings.gravity,
+            size: morph.size,
             rest: rest.clone(),
         };
         Ok(Self {
@@ -241,16 +246,33 @@ impl FullMorph {
             Pose::between(&now, &now, 1.0, frames);
         }
         self.interpolate(channels);
+        self.settle(true)?;
+        self.earlier = self.displacements();
+        self.started = true;
+        Ok(())
+    }
+
+    /// Where the flesh rests between two targets of these weights, seen from the bind pose: not on a straight line where one is harder.
+    pub(super) fn rest_between(&mut self, pair: [usize; 2], weights: [f64; 2]) -> Result<Vec<Vec3>, Error> {
+        self.weights.fill(0.0);
+        pair.iter().zip(weights).for_each(|(&target, weight)| self.weights[target] += weight);
+        self.settle(false)?;
+        Ok(self.displacements())
+    }
+
+    /// Goes to where the targets, as they are weighted, and gravity, where it is `pulling`, balance.
+    fn settle(&mut self, pulling: bool) -> Result<(), Error> {
         let mut x = self.shared.rest.clone();
         for (weight, rest) in self.weights.iter().zip(&self.shared.rests) {
             x.iter_mut().zip(rest).for_each(|(x, u)| *x += *weight * *u);
         }
         self.state = State::at_rest(x);
-        let force = self.force(&vec![Swing::STILL; self.frames[2].len()]);
+        let force = match pulling {
+            true => self.force(&vec![Swing::STILL; self.frames[2].len()]),
+            false => vec![Vec3::ZERO; self.plastic.len()],
+        };
         self.state.internal = internal(&self.weights, &force, &self.plastic);
-        self.stepper.relax(&self.body, &mut self.state, &self.guide, 1e-7 * self.step)?;
-        self.earlier = self.displacements();
-        self.started = true;
+        self.stepper.relax(&self.body, &mut self.state, &self.guide, SETTLED * self.shared.size)?;
         Ok(())
     }
 

@@ -7,12 +7,12 @@ use linear::symmetric_eigen;
 
 use crate::Error;
 
-use super::basis::{basis, between, largest_ratio, weighted};
+use super::basis::{basis, largest_ratio, principal, weighted};
 use super::inertia::ReducedMass;
 use super::polynomial::{Degrees, dots};
 use super::surface::Surface;
 use super::target::Plasticity;
-use super::{Elastic, Limit, Morph, MorphLaw, PoseSpace, PoseWeights};
+use super::{Elastic, FullMorph, Limit, Morph, MorphLaw, PoseSpace, PoseWeights};
 
 /// A morph as a player needs it.
 #[derive(Clone, Debug)]
@@ -90,8 +90,9 @@ impl Morph {
     pub fn plain_kit(&mut self, modes: usize, step: f64) -> Result<MorphKit, Error> {
         let (space, weights) = self.interpolation()?;
         self.prepare_modes(modes)?;
-        let first: Vec<_> = self.modes.iter().take(1).flatten().collect();
-        let basis = basis(&self.mean_masses(), &[], Vec::new(), &first, modes)?;
+        let first = self.modes.iter().take(1).flatten();
+        let modes: Vec<_> = first.flat_map(|first| first.vectors.iter().take(modes).cloned()).collect();
+        let basis = principal(&self.mean_masses(), &modes, modes.len(), 0.0)?;
         self.kit_of(space, weights, basis, step)
     }
 
@@ -99,13 +100,14 @@ impl Morph {
         let sculpts: Vec<Vec<Vec3>> =
             self.targets.iter().map(|target| target.displacement(&self.volume)).collect();
         let modes: Vec<_> = self.modes.iter().flatten().collect();
-        let mut halfway = Vec::new();
-        for (i, a) in self.targets.iter().enumerate() {
-            for b in &self.targets[..i] {
-                halfway.push(between(&self.volume, a, b)?);
+        let mut full = FullMorph::new(self, 1.0)?;
+        let mut between = Vec::new();
+        for i in 0..self.targets.len() {
+            for j in (0..self.targets.len()).filter(|&j| j != i) {
+                between.push(full.rest_between([i, j], [0.75, 0.25])?);
             }
         }
-        basis(&self.mean_masses(), &sculpts, halfway, &modes, count)
+        basis(&self.mean_masses(), &sculpts, between, &modes, count)
     }
 
     fn mean_masses(&self) -> Vec<f64> {

@@ -125,6 +125,7 @@ fn kind(schema: &Value) -> String {
         "array" if schema["maxItems"] == 3 => "three numbers",
         "array" if schema["maxItems"] == 2 => "two numbers",
         "array" => "a list of texts",
+        "object" if schema["additionalProperties"]["maxItems"] == 3 => "a table of three numbers each",
         "integer" => "a whole number",
         "number" => "a number",
         "boolean" => "`true` or `false`",
