@@ -60,7 +60,7 @@ impl Frames for GltfFrames {
         let mut points = Vec::with_capacity(self.instances.len());
         for instance in &self.instances {
             let weights = self.weights(instance, &pose, time, tolerance);
-            let of_mesh = self.place(instance, instance.shape.morphed(&weights), &pose, &worlds);
+            let of_mesh = self.place(instance, instance.shape.morphed(&weights)?, &pose, &worlds);
             if let Some(point) = of_mesh.iter().position(|p| !p.iter().all(|c| c.is_finite())) {
                 return Err(Error::NotFinite { mesh: instance.name.clone(), frame: index, point });
             }

@@ -47,7 +47,7 @@ pub(super) fn read(container: &Container, options: &ReadOptions) -> Result<Clip>
     let is_ours = animation.is_some_and(|index| Timing::noted(container, index).is_some());
     for (mesh, instance) in meshes.iter_mut().zip(&instances) {
         if !is_ours || target_names(container, instance).is_some() {
-            mesh.morph_targets = morph_targets(container, instance, &skins, &worlds, &joint_nodes);
+            mesh.morph_targets = morph_targets(container, instance, &skins, &worlds, &joint_nodes)?;
         }
     }
 
@@ -133,7 +133,7 @@ fn read_skins(container: &Container) -> Result<Vec<SkinBinds>> {
             container.item(&container.document.nodes, joint, "nodes")?;
         }
         let matrices = match skin.inverse_bind_matrices {
-            Some(accessor) => Accessor::<16>::new(container, accessor)?.to_vec(),
+            Some(accessor) => Accessor::<16>::read(container, accessor)?,
             None => vec![Mat4::IDENTITY.to_cols_array(); skin.joints.len()],
         };
         if matrices.len() < skin.joints.len() {
@@ -325,7 +325,7 @@ fn morph_targets(
     skins: &[SkinBinds],
     worlds: &[DMat4],
     joint_nodes: &[usize],
-) -> Vec<MorphTarget> {
+) -> Result<Vec<MorphTarget>> {
     let names = target_names(container, instance).unwrap_or_default();
     let weights: Vec<f32> = instance.pieces.iter().flat_map(|piece| piece.weights.iter().copied()).collect();
     let turned = DMat3::from_mat4(world_from_rest(instance, skins, worlds, joint_nodes));
@@ -333,11 +333,11 @@ fn morph_targets(
     let of = |target: usize| {
         let name = names.get(target).copied().flatten().filter(|name| !name.is_empty());
         let name = unique.take(&name.map_or_else(|| format!("target {target}"), str::to_owned));
-        let mut offsets = instance.shape.offsets(target);
+        let mut offsets = instance.shape.offsets(target)?;
         for offset in &mut offsets {
             *offset = (turned * glam::Vec3::from(*offset).as_dvec3()).as_vec3().to_array();
         }
-        MorphTarget { name, offsets, weight: weights.get(target).copied().unwrap_or(0.0) }
+        Ok(MorphTarget { name, offsets, weight: weights.get(target).copied().unwrap_or(0.0) })
     };
     (0..instance.shape.target_count).map(of).collect()
 }
