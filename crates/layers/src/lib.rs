@@ -35,7 +35,9 @@ use shot::{GroupMember, LayerError, Registry, Simulation};
 
 use shared::driver::{Driver, Member};
 
-pub use self::motion::{Motion, Physique, Pushing, Worn};
+pub use self::motion::{
+    Band, Footing, MeshFooting, Motion, Physics, PhysicsSummary, Physique, Pushing, RestingPoint, Slope, Worn,
+};
 pub use blend::Blend;
 pub use cloth::Cloth;
 pub use enrich::Enrich;

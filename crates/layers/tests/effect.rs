@@ -243,7 +243,13 @@ fn every_setting_of_motion_has_an_effect() {
             body = { mass = 60.0, height = 1.7, add = [{ joint = \"LeftFoot\", mass = 2.0 }] }\n\
             pushes = [{ joint = \"Chest\", from = 0.1, to = 0.3, force = [60.0, 0.0, 0.0] }]\n"],
         frames: 3,
-        turned: &[("ground", "0.02"), ("pushes", "[]")],
+        turned: &[
+            ("follow", "0.05"),
+            ("keys", "[0.1]"),
+            ("ground", "0.02"),
+            ("pushes", "[]"),
+            ("springs", "[{ joint = \"Hips\", to = [0.0, 0.9, -0.5], stiffness = 300.0 }]"),
+        ],
         without_effect: &[],
     });
 }

@@ -64,4 +64,4 @@ pub use quadruped::{Quadruped, quadruped, quadruped_ball};
 pub use sample::{Sample, all, by_name};
 pub use sheet::{Sheet, sheet};
 pub use twisting_box::{TwistingBox, box_fine, box_guide};
-pub use walker::{Walker, walker};
+pub use walker::{Walker, hill, walker};

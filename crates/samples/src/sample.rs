@@ -64,6 +64,11 @@ pub fn all() -> &'static [Sample] {
             make: crate::walker,
         },
         Sample {
+            name: "hill",
+            summary: "the same stroll on level ground, and a ramp that it is to go up",
+            make: crate::hill,
+        },
+        Sample {
             name: "head",
             summary: "a head of which only the face was tracked, with teeth",
             make: crate::head,
