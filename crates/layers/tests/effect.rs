@@ -96,6 +96,10 @@ fn every_setting_of_cloth_has_an_effect() {
             ("tolerance", "1e-5"),
             ("contact", "{ thickness = 0.05 }"),
             ("follow", "{ group = \"hoist\" }"),
+            ("limit_warp", "1e-4"),
+            ("limit_weft", "1e-4"),
+            ("limit_shear", "1e-4"),
+            ("limit_factor", "{ group = \"hoist\" }"),
         ],
         without_effect: &[],
     });
@@ -130,6 +134,10 @@ fn every_setting_of_inextensible_has_an_effect() {
             ("air_drag", "0.5"),
             ("contact", "{ thickness = 0.05 }"),
             ("follow", "{ group = \"hoist\" }"),
+            ("limit_warp", "1e-4"),
+            ("limit_weft", "1e-4"),
+            ("limit_shear", "1e-4"),
+            ("limit_factor", "{ group = \"hoist\" }"),
         ],
         without_effect: &[],
     });
