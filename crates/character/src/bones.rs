@@ -2,7 +2,7 @@
 //!
 //! A joint that moves points is *live*. From every live joint a bone runs to each next live joint below it; joints that move
 //! nothing are passed over; joints in one place get no bone between them. A live joint without live ones below it gets a tip, where
-//! its points end.
+//! its points end. Joints that swing *freely* get no bone: what they move is flesh on the joint above them, and they go where it goes.
 
 use geometry::{Bounds, Vec3};
 use glam::DAffine3;
@@ -92,8 +92,27 @@ impl Skin {
         live
     }
 
-    /// The bones of a checked skin.
-    pub fn bones(&self, joints: &[Joint]) -> Vec<Bone> {
+    /// The same skin with what free joints move carried by the nearest joint above them that is not free.
+    #[must_use]
+    pub(crate) fn carried(&self, carriers: &[usize]) -> Self {
+        let mut skin = self.clone();
+        for row in &mut skin.influences {
+            let mut merged: Vec<(u32, f64)> = Vec::with_capacity(row.len());
+            for &(joint, weight) in row.iter() {
+                let joint = carriers[joint as usize] as u32;
+                match merged.iter_mut().find(|entry| entry.0 == joint) {
+                    Some(entry) => entry.1 += weight,
+                    None => merged.push((joint, weight)),
+                }
+            }
+            *row = merged;
+        }
+        skin
+    }
+
+    /// The bones of a checked skin. Joints in `free` get none; a bone that ends at one of them goes where its first end's joint takes it.
+    pub fn bones(&self, joints: &[Joint], free: &[usize]) -> Vec<Bone> {
+        let free = free_joints(joints, free);
         let live = self.live_joints(joints);
         let place = |joint: usize| joints[joint].rest_from_joint.translation;
         let shortest = SHORTEST * Bounds::of(self.points.iter().copied()).diagonal();
@@ -106,12 +125,16 @@ impl Skin {
             }
             let Some(parent) = above else { continue };
             has_child[parent] = true;
+            if free[parent] {
+                continue;
+            }
             if place(parent).distance(place(joint)) > shortest {
-                let ends = [parent, joint].map(|joint| End { joint, rest: place(joint) });
+                let end = if free[joint] { parent } else { joint };
+                let ends = [(parent, parent), (end, joint)].map(|(joint, at)| End { joint, rest: place(at) });
                 bones.push(Bone { joint: parent, ends });
             }
         }
-        for joint in (0..joints.len()).filter(|&joint| live[joint] && !has_child[joint]) {
+        for joint in (0..joints.len()).filter(|&joint| live[joint] && !has_child[joint] && !free[joint]) {
             if let Some(tip) = self.tip(joint, place(joint), shortest) {
                 let ends = [place(joint), tip].map(|rest| End { joint, rest });
                 bones.push(Bone { joint, ends });
@@ -133,6 +156,22 @@ impl Skin {
         // points around the axis end near it, too
         (TIP * reach > shortest).then(|| head + TIP * reach * along)
     }
+}
+
+/// Which joints swing freely: those that are named and have a joint above them.
+fn free_joints(joints: &[Joint], free: &[usize]) -> Vec<bool> {
+    (0..joints.len()).map(|joint| joints[joint].parent.is_some() && free.contains(&joint)).collect()
+}
+
+/// For every joint itself or, where it swings freely, the nearest joint above it that does not.
+pub(crate) fn carriers(joints: &[Joint], free: &[usize]) -> Vec<usize> {
+    let free = free_joints(joints, free);
+    let mut carriers: Vec<usize> = (0..joints.len()).collect();
+    for joint in (0..joints.len()).filter(|&joint| free[joint]) {
+        // parents come first
+        carriers[joint] = joints[joint].parent.map_or(joint, |parent| carriers[parent]);
+    }
+    carriers
 }
 
 #[cfg(test)]
@@ -162,13 +201,31 @@ mod tests {
         let skin = skin.checked(&joints).unwrap();
         assert_eq!(skin.influences[0], [(0, 1.0)]);
         assert_eq!(skin.influences[4], [(3, 1.0)]);
-        let bones = skin.bones(&joints);
+        let bones = skin.bones(&joints, &[]);
         let ends: Vec<[f64; 2]> = bones.iter().map(|bone| bone.ends.map(|end| end.rest.x)).collect();
         assert_eq!(bones.len(), 2);
         assert_eq!(ends[0], [0.0, 2.0]);
         assert_eq!((bones[0].joint, bones[0].ends[1].joint, bones[1].joint), (0, 2, 3));
         // the farthest point is at x = 4
         assert!((ends[1][1] - (2.0 + 0.8 * 2.0)).abs() < 0.05, "{ends:?}");
+    }
+
+    #[test]
+    fn free_joints_have_no_bones_and_their_points_go_with_the_joint_above() {
+        let joints = [joint(None, 0.0), joint(Some(0), 1.0), joint(Some(1), 2.0), joint(Some(2), 3.0)];
+        let rows =
+            vec![vec![(0, 1.0)], vec![(0, 0.5), (1, 0.5)], vec![(2, 1.0)], vec![(3, 1.0)], vec![(3, 1.0)]];
+        let skin = skin(rows).checked(&joints).unwrap();
+        let bones = skin.bones(&joints, &[2, 3]);
+        let ends: Vec<[f64; 2]> = bones.iter().map(|bone| bone.ends.map(|end| end.rest.x)).collect();
+        assert_eq!(ends, [[0.0, 1.0], [1.0, 2.0]]);
+        // the end of the last bone does not swing: it is where joint 1 takes it
+        assert_eq!(bones[1].ends[1].joint, 1);
+        let carriers = carriers(&joints, &[2, 3]);
+        assert_eq!(carriers, [0, 1, 1, 1]);
+        assert_eq!(skin.carried(&carriers).influences[3], [(1, 1.0)]);
+        // a root cannot swing: nothing would hold it
+        assert_eq!(super::carriers(&joints, &[0]), [0, 1, 2, 3]);
     }
 
     #[test]

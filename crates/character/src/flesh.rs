@@ -8,7 +8,7 @@ use glam::DAffine3;
 use solid::Material;
 
 use crate::Error;
-use crate::bones::{Bone, End, Joint, Skin};
+use crate::bones::{Bone, End, Joint, Skin, carriers};
 use crate::regions::{Shares, regions};
 
 /// Dials of flesh.
@@ -22,6 +22,8 @@ pub struct Settings {
     pub material: Material,
     /// What parts are made of instead: joints and their materials.
     pub materials: Vec<(usize, Material)>,
+    /// Joints that swing with the flesh instead of moving it: they have no bones, and what is animated of them is left out.
+    pub free: Vec<usize>,
     /// How firmly flesh is kept from turning about its bones; 0 lets it turn freely.
     pub twist: f64,
     /// How far around a bone that acts, as a part of the way from the bone to the skin.
@@ -38,6 +40,7 @@ impl Default for Settings {
             levels: 0,
             material,
             materials: Vec::new(),
+            free: Vec::new(),
             twist: 1.0,
             twist_radius: 0.5,
             gravity: Vec3::ZERO,
@@ -115,7 +118,7 @@ impl Flesh {
     /// Makes lattice, bones, functions and regions for a skin and its joints.
     pub fn new(joints: &[Joint], skin: Skin, settings: Settings) -> Result<Self, Error> {
         let skin = skin.checked(joints)?;
-        let bones = skin.bones(joints);
+        let bones = skin.bones(joints, &settings.free);
         let segments: Vec<[Vec3; 2]> = bones.iter().map(|bone| bone.ends.map(|end| end.rest)).collect();
         let made =
             LatticeMaking { cells: settings.cells }.around(&skin.points, &skin.triangles, &segments)?;
@@ -137,13 +140,18 @@ impl Flesh {
             chains.iter().flat_map(|chain| chain.windows(2)).map(|pair| [pair[0], pair[1]]).collect();
         let hierarchy = Hierarchy::new(&lattice, settings.levels, &edges)?;
         let surface = hierarchy.at(&skin.points)?;
-        let lattice_shares = regions(&lattice, &surface, &skin, &bones, &chains, joints.len());
+        let carriers = carriers(joints, &settings.free);
+        let shares_of = |skin: &Skin| regions(&lattice, &surface, skin, &bones, &chains, joints.len());
+        let lattice_shares = shares_of(&skin.carried(&carriers));
+        // what a part is made of goes by its own joint, free or not
+        let own_shares = if settings.free.is_empty() { None } else { Some(shares_of(&skin)) };
+        let material_shares = own_shares.as_ref().unwrap_or(&lattice_shares);
         let shares = function_shares(&hierarchy, &lattice_shares);
 
         let skin_surface = SurfaceQuery::new(skin.points.clone(), oriented(&skin))?;
         let fractions = fractions_inside(hierarchy.mesh(), &skin_surface);
         let material =
-            |cell: u32| cell_material(&settings, lattice.cells()[cell as usize].corners(), &lattice_shares);
+            |cell: u32| cell_material(&settings, lattice.cells()[cell as usize].corners(), material_shares);
         let pieces: Vec<Piece> = (0..fractions.len())
             .map(|tet| {
                 let cell = hierarchy.cells()[tet];

@@ -42,9 +42,11 @@ pub struct Kit {
     pub(crate) step: f64,
     pub(crate) beta: f64,
     pub(crate) gravity: Vec3,
+    joint_names: Vec<String>,
+    meshes: Vec<(String, usize)>,
 }
 
-const MAGIC: &[u8; 8] = b"flesh\0\0\x01";
+const MAGIC: &[u8; 8] = b"flesh\0\0\x02";
 
 impl Kit {
     /// What a player needs to move this flesh in steps of `step` seconds.
@@ -76,7 +78,31 @@ impl Kit {
             step,
             beta: stiffness_damping(damping, Material::DAMPING_REFERENCE_HZ),
             gravity: flesh.settings.gravity,
+            joint_names: Vec::new(),
+            meshes: Vec::new(),
         })
+    }
+
+    /// The same with names: of the joints in the order of a pose, and of the meshes whose points follow each other in the skin, each with
+    /// its number of points.
+    #[must_use]
+    pub fn named(self, joint_names: Vec<String>, meshes: Vec<(String, usize)>) -> Self {
+        Self { joint_names, meshes, ..self }
+    }
+
+    /// Names of the joints in the order of a pose; none where nobody gave them.
+    pub fn joint_names(&self) -> &[String] {
+        &self.joint_names
+    }
+
+    /// The meshes whose points follow each other in the skin: their names, and how many points each has.
+    pub fn meshes(&self) -> &[(String, usize)] {
+        &self.meshes
+    }
+
+    /// How many coefficients bones hold.
+    pub fn known_count(&self) -> usize {
+        self.drivers.len()
     }
 
     /// How many joints a pose has.
@@ -110,6 +136,11 @@ impl Kit {
         out.numbers([self.step, self.beta].into_iter().chain(self.gravity.to_array()));
         out.list(&self.joint_from_rest, |out, joint| {
             out.numbers(joint.matrix3.to_cols_array().into_iter().chain(joint.translation.to_array()));
+        });
+        out.list(&self.joint_names, |out, name| out.text(name));
+        out.list(&self.meshes, |out, (name, points)| {
+            out.text(name);
+            out.count(*points);
         });
         out.count(self.level_zero);
         out.list(&self.rest, |out, p| out.numbers(p.to_array()));
@@ -230,6 +261,8 @@ fn read(input: &mut Reader) -> Option<Kit> {
         let matrix3 = Mat3::from_cols_array(&input.numbers()?);
         Some(DAffine3 { matrix3, translation: Vec3::from_array(input.numbers()?) })
     })?;
+    let joint_names = input.list(Reader::text)?;
+    let meshes = input.list(|input| Some((input.text()?, input.count()?)))?;
     let level_zero = input.count()?;
     let rest = input.list(|input| Some(Vec3::from_array(input.numbers()?)))?;
     let (joints, functions) = (joint_from_rest.len(), rest.len());
@@ -257,6 +290,8 @@ fn read(input: &mut Reader) -> Option<Kit> {
         step,
         beta,
         gravity: Vec3::new(x, y, z),
+        joint_names,
+        meshes,
     })
 }
 
@@ -301,6 +336,11 @@ impl Writer {
         numbers.into_iter().for_each(|number| self.bytes.extend(number.to_le_bytes()));
     }
 
+    fn text(&mut self, text: &str) {
+        self.count(text.len());
+        self.bytes.extend(text.as_bytes());
+    }
+
     fn list<T>(&mut self, list: &[T], write: impl Fn(&mut Self, &T)) {
         self.count(list.len());
         list.iter().for_each(|item| write(self, item));
@@ -316,6 +356,13 @@ impl Reader<'_> {
         let (word, rest) = self.bytes.split_first_chunk::<4>()?;
         self.bytes = rest;
         Some(u32::from_le_bytes(*word) as usize)
+    }
+
+    fn text(&mut self) -> Option<String> {
+        let count = self.count()?;
+        let (text, rest) = self.bytes.split_at_checked(count)?;
+        self.bytes = rest;
+        String::from_utf8(text.to_vec()).ok()
     }
 
     fn below(&mut self, limit: usize) -> Option<usize> {

@@ -62,6 +62,8 @@ enum Command {
     Render(commands::render::Arguments),
     Compare(commands::compare::Arguments),
     Tetmesh(commands::tetmesh::Arguments),
+    Lattice(commands::lattice::Arguments),
+    Pack(commands::pack::Arguments),
     Schema(commands::shell::Schema),
     Completions(commands::shell::Completions),
     Man(commands::shell::Man),
@@ -80,6 +82,8 @@ impl Command {
             Self::Render(arguments) => arguments.run(console),
             Self::Compare(arguments) => arguments.run(console),
             Self::Tetmesh(arguments) => arguments.run(console),
+            Self::Lattice(arguments) => arguments.run(console),
+            Self::Pack(arguments) => arguments.run(console),
             Self::Schema(arguments) => arguments.run(console),
             Self::Completions(arguments) => arguments.run(console),
             Self::Man(arguments) => arguments.run(console),
@@ -98,6 +102,8 @@ impl Command {
             Self::Render(arguments) => arguments.json,
             Self::Compare(arguments) => arguments.json,
             Self::Tetmesh(arguments) => arguments.json,
+            Self::Lattice(arguments) => arguments.json,
+            Self::Pack(arguments) => arguments.json,
             Self::New(_) | Self::Schema(_) | Self::Completions(_) | Self::Man(_) => false,
         }
     }

@@ -238,6 +238,7 @@ fn every_setting_of_skeleton_has_an_effect() {
             ("pre_roll", "0.3"),
             ("follow", "{ group = \"held\" }"),
             ("parts", "[]"),
+            ("free", "[\"lower\"]"),
         ],
         without_effect: &[],
     });

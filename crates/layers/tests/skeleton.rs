@@ -107,3 +107,44 @@ fn mistakes_are_named() {
     assert!(mistakes("parts = [{ joints = [\"hoof_*\"], material = \"wood\" }]").contains("hoof_*"));
     assert!(mistakes("parts = [{ joints = [\"ear*\", \"tail_*\"], material = \"rubber\" }]").is_empty());
 }
+
+#[test]
+fn free_joints_swing_with_the_flesh_and_come_out_turned() {
+    let bake = |free: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let text = shot(
+            "sample = \"tail\"",
+            &format!("cells = 100\nmethod = \"nonlinear\"\nmaterial = \"muscle\"\npre_roll = 0.0\n{free}"),
+        );
+        let bake = bake_in(folder.path(), &text, "0-14").unwrap();
+        let input = reader().parse("shot", &text, "".as_ref()).unwrap().open_input().unwrap();
+        (input.frame(14).unwrap(), bake.clip.frame(14).unwrap(), input)
+    };
+    let (animated, held, clip) = bake("");
+    assert_eq!(animated.pose, held.pose);
+    let (_, swung, _) = bake("free = [\"tail_*\"]");
+    let far = |frame: &clip::Frame| {
+        let pairs = frame.points[0].iter().zip(&animated.points[0]);
+        pairs.map(|(p, q)| glam::Vec3::from(*p).distance(glam::Vec3::from(*q))).fold(0.0, f32::max)
+    };
+    println!("farthest from the animation: {} m held, {} m free", far(&held), far(&swung));
+    assert!(far(&swung) > 2.0 * far(&held) && far(&swung) > 0.05);
+    // the last joint is where the flesh around it is
+    let skeleton = clip.skeleton.as_ref().unwrap();
+    let joint = skeleton.joints.iter().position(|joint| joint.name == "tail_6").unwrap();
+    assert_eq!(swung.pose[0], animated.pose[0]);
+    assert_ne!(swung.pose[joint].rotation, animated.pose[joint].rotation);
+    let skin = clip.meshes[0].skin.as_ref().unwrap();
+    let by_joints = skin.deform(&clip.meshes[0].rest_points, &skeleton.world_from_joints(&swung.pose));
+    let apart = |points: &[[f32; 3]]| {
+        let tip = (0..points.len()).filter(|&p| clip.meshes[0].rest_points[p][2] < -1.2);
+        tip.map(|p| glam::Vec3::from(points[p]).distance(glam::Vec3::from(swung.points[0][p])))
+            .fold(0.0, f32::max)
+    };
+    println!(
+        "tip from the flesh: {} m by its joints, {} m as animated",
+        apart(&by_joints),
+        apart(&animated.points[0])
+    );
+    assert!(apart(&by_joints) < 0.4 * apart(&animated.points[0]));
+}

@@ -59,6 +59,19 @@ pub fn all() -> &'static [Sample] {
             make: crate::quadruped_ball,
         },
         Sample {
+            name: "cow",
+            summary: "a cow that hops once and tosses its head: udder, dewlap, ears, horns",
+            make: crate::cow,
+        },
+        Sample { name: "cow_head", summary: "its head alone, turned by 90°", make: crate::cow_head },
+        Sample {
+            name: "kangaroo",
+            summary: "a kangaroo that hops on the spot: belly, tail, ears",
+            make: crate::kangaroo,
+        },
+        Sample { name: "tail", summary: "a long tail on a rump that wags and stops dead", make: crate::tail },
+        Sample { name: "elbow", summary: "a round bar that bends by 90° and 120°", make: crate::elbow },
+        Sample {
             name: "walker",
             summary: "a person who strolls, roughly drawn: feet slide, joints tremble",
             make: crate::walker,

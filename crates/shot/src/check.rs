@@ -99,6 +99,21 @@ impl Shot {
         Ok(None)
     }
 
+    /// What a game needs to run one of its layers by itself: the bytes of the first that can be packed. Nothing is baked.
+    pub fn pack(&self) -> Result<Option<Vec<u8>>, Error> {
+        let mut clip =
+            self.open_checked(&self.files).map_err(|diagnostics| Error::Invalid(Diagnostics(diagnostics)))?;
+        for entry in self.layers.iter().filter(|entry| entry.is_active()) {
+            let Ok(target) = entry.target(&clip, &self.files) else { continue };
+            let packed = entry.layer.pack(&target).map_err(crate::bake::prepare_error(&entry.name))?;
+            if packed.is_some() {
+                return Ok(packed);
+            }
+            clip = entry.carried(&target).map_err(crate::bake::prepare_error(&entry.name))?;
+        }
+        Ok(None)
+    }
+
     /// The same for an input that is open already.
     pub(crate) fn check_with(&self, clip: &Clip, files: &Files) -> Vec<Diagnostic> {
         let mut diagnostics = Vec::new();

@@ -63,6 +63,11 @@ pub trait Layer: Send + Sync {
         Ok(None)
     }
 
+    /// What a game needs to run this layer by itself, as bytes; most layers have nothing of the kind.
+    fn pack(&self, _input: &Target) -> Result<Option<Vec<u8>>, LayerError> {
+        Ok(None)
+    }
+
     /// Names of the fields that the layer makes; most make none.
     fn fields(&self) -> Vec<String> {
         Vec::new()

@@ -82,3 +82,21 @@ pub(crate) fn skinned(bar: &Bar, pose: &[Mat4]) -> Vec<Vec3> {
     };
     bar.skin.points.iter().zip(&bar.skin.influences).map(blend).collect()
 }
+
+/// The largest distance of the bar's middle from its two bones, over its radius, on the outer side of the bend and elsewhere; the second
+/// bone is bent by `angle`.
+pub(crate) fn bulge(bar: &Bar, points: &[Vec3], angle: f64) -> [f64; 2] {
+    let ends = [Vec3::new(-0.95, 0.0, 0.0), Vec3::new(angle.cos(), angle.sin(), 0.0)];
+    let from = |p: &Vec3, end: Vec3| {
+        let along = (p.dot(end) / end.length_squared()).clamp(0.0, 1.0);
+        p.distance(along * end)
+    };
+    let mut largest = [0.0_f64; 2];
+    // the caps at both ends are no part of it
+    for (rest, p) in bar.skin.points.iter().zip(points).filter(|(rest, _)| rest.x.abs() < 0.6) {
+        let distance = ends.iter().map(|end| from(p, *end)).fold(f64::INFINITY, f64::min);
+        let side = usize::from(rest.y > -0.5 * RADIUS);
+        largest[side] = largest[side].max(distance / RADIUS);
+    }
+    largest
+}

@@ -1,5 +1,6 @@
 //! `info`: what a file holds, and what is wrong with it.
 
+pub(crate) mod flesh;
 mod operator;
 mod tets;
 
@@ -18,7 +19,8 @@ use crate::source::{self, Reading};
 /// Tell what a file holds: meshes, joints, clips, frames, groups, and problems found
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// The file (.glb, .gltf, .obj, .pc2, .mdd, .bvh, .usd, .abc, .stl, .ply, .off; of tets .veg, .msh, .node, .ele, .mesh; operators .ftop), a
+    /// The file (.glb, .gltf, .obj, .pc2, .mdd, .bvh, .usd, .abc, .stl, .ply, .off; of tets .veg, .msh, .node, .ele, .mesh; operators .ftop, packed
+    /// .flesh), a
     /// numbered sequence as in flag.####.obj, sample:NAME, or a shot file: what is baked of it so far
     file: PathBuf,
     /// What physics says of the figure: contacts, skating, force that nothing gives, friction needed
@@ -35,6 +37,10 @@ impl Arguments {
     pub(crate) fn run(&self, console: &Console) -> Result<(), CliError> {
         if source::has_tets(&self.file) {
             let info = tets::TetInfo::read(&self.file, &self.reading.options())?;
+            return if self.json { console.answer_json(&info.json()) } else { console.answer(info.text()) };
+        }
+        if flesh::is_one(&self.file) {
+            let info = flesh::FleshInfo::read(&self.file)?;
             return if self.json { console.answer_json(&info.json()) } else { console.answer(info.text()) };
         }
         if operator::is_one(&self.file) {

@@ -252,3 +252,61 @@ fn tetmesh_encloses_reports_and_writes_what_it_reads() {
     place.expect(2, &["tetmesh", "tent.obj", "--edge", "-3"]);
     place.expect(2, &["tetmesh", "tent.obj", "-o", "tent.msh"]);
 }
+
+#[test]
+fn lattice_puts_cells_around_a_character_with_its_bones_on_their_edges() {
+    let place = Place::new();
+    let arguments =
+        ["lattice", "sample:elbow", "-o", "elbow.veg", "--cells", "400", "--picture", "elbow.png", "--json"];
+    let told = place.json(&arguments);
+    has_keys(&told, &["cells", "points", "flesh", "smallest_dihedral_deg", "output", "seconds"]);
+    let cells = told["cells"].as_f64().expect("a number");
+    assert!((260.0..600.0).contains(&cells), "{told:#}");
+    assert_eq!((&told["flesh"]["bones"], &told["flesh"]["regions"]), (&2.into(), &2.into()));
+    assert_eq!((&told["inverted"], &told["flesh"]["bones_held_softly"]), (&0.into(), &serde_json::json!([])));
+    // a cylinder of two metres, its ends rounded
+    let volume = told["flesh"]["volume_m3"].as_f64().expect("a number");
+    assert!((0.23..0.2514).contains(&volume), "{volume}");
+    assert!(place.read("elbow.png").starts_with(b"\x89PNG"));
+    // what was written is read again as it is
+    let again = place.json(&["lattice", "elbow.veg", "--json"]);
+    assert_eq!((&again["cells"], &again["points"]), (&told["cells"], &told["points"]));
+    assert!(again["flesh"].is_null());
+
+    place.write("loose.obj", "v 0 0 0\n");
+    assert!(place.expect(1, &["lattice", "loose.obj"]).stderr.contains("no faces"));
+    place.expect(2, &["lattice", "sample:elbow", "--cells", "3"]);
+    place.expect(2, &["lattice", "sample:elbow", "-o", "elbow.msh"]);
+}
+
+#[test]
+fn flesh_is_packed_for_a_game_and_told_about() {
+    let place = Place::new();
+    let shot = |name: &str, method: &str| {
+        let layer = format!("kind = \"skeleton\"\ncells = 120\nmethod = \"{method}\"");
+        place.write(name, &format!("[input]\nsample = \"elbow\"\n[[layer]]\n{layer}\n"));
+    };
+    shot("elbow.toml", "blended");
+    let packed = place.json(&["pack", "elbow.toml", "-o", "elbow.flesh", "--json"]);
+    let told = place.json(&["info", "elbow.flesh", "--json"]);
+    assert_eq!(told["joint_names"], serde_json::json!(["upper", "lower"]));
+    assert_eq!((&told["points"], &told["regions"]), (&packed["points"], &2.into()));
+    assert_eq!(told["meshes"], serde_json::json!([{ "name": "body", "points": told["points"] }]));
+    // and a game can run it
+    let mut player = character::Player::read(&place.read("elbow.flesh")).expect("it was just written");
+    let clip = samples::elbow();
+    let skeleton = clip.skeleton.as_ref().expect("an elbow has joints");
+    let world = |frame: usize| skeleton.world_from_joints(&clip.frame(frame).expect("a frame").pose);
+    player.step(&world(0), 0.0).expect("the first pose");
+    player.step(&world(10), 0.4).expect("another pose");
+    let mut points = vec![[0.0; 3]; player.kit().point_count()];
+    player.surface(&mut points);
+    assert!(points.iter().any(|p| p[1] > 0.7), "the lower half has been lifted");
+
+    shot("slow.toml", "nonlinear");
+    assert!(place.expect(1, &["pack", "slow.toml", "-o", "slow.flesh"]).stderr.contains("blended"));
+    place.write("none.toml", "[input]\nsample = \"elbow\"\n");
+    assert!(place.expect(2, &["pack", "none.toml", "-o", "none.flesh"]).stderr.contains("skeleton"));
+    place.write("torn.flesh", "flesh, but not much of it");
+    assert!(place.expect(1, &["info", "torn.flesh"]).stderr.contains("pack it again"));
+}

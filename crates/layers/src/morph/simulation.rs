@@ -11,7 +11,7 @@ use shot::{FrameResult, LayerError, Simulation, Target};
 
 use super::poses::{between, pose, sculpt};
 use super::{Morph as Settings, MorphTarget};
-use crate::skeleton::rig::Rig;
+use crate::skeleton::anatomy::Rig;
 
 /// Differences between a frame and its own skin below this part of the size are round-off; above, they are other morphs or another
 /// layer's work, and are kept.

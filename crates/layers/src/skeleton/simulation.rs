@@ -1,7 +1,6 @@
 //! Flesh in motion, frame by frame.
 
-use character::{Flesh, Kit, Method, Nonlinear, Player};
-use clip::Selector;
+use character::{Kit, Method, Nonlinear, Player};
 use dynamics::{CUT_SIZES, Steps, middle};
 use geometry::{Bounds, Vec3};
 use glam::Mat4;
@@ -9,8 +8,9 @@ use solid::Law;
 
 use shot::{FrameResult, LayerError, Simulation, Target};
 
-use super::rig::{Rig, volume};
-use super::{Skeleton, Solution};
+use super::anatomy::volume;
+use super::swing::Swing;
+use super::{Anatomy, Skeleton, Solution};
 use crate::shared::middles::Middles;
 
 /// Differences between a frame and its own skin below this part of the size are round-off; above, they are morphs or another layer's
@@ -19,8 +19,8 @@ const ROUND_OFF: f64 = 1e-5;
 
 pub(super) struct Living {
     input: Target,
-    rig: Rig,
-    flesh: Flesh,
+    anatomy: Anatomy,
+    swing: Swing,
     mover: Mover,
     follow: Option<Vec<f32>>,
     pre_roll: f64,
@@ -38,41 +38,18 @@ enum Mover {
 
 impl Living {
     pub(super) fn new(settings: &Skeleton, input: &Target) -> Result<Self, LayerError> {
-        let rig = Rig::new(input)?;
-        let names: Vec<&str> = input
-            .clip
-            .skeleton
-            .iter()
-            .flat_map(|skeleton| &skeleton.joints)
-            .map(|joint| joint.name.as_str())
-            .collect();
-        let mut materials = Vec::new();
-        for part in &settings.parts {
-            let material = part.base_material().map_err(LayerError::new)?;
-            let fits = |name: &str| part.joints.iter().any(|pattern| Selector::fits(pattern, name));
-            materials
-                .extend((0..names.len()).filter(|&joint| fits(names[joint])).map(|joint| (joint, material)));
-        }
-        let flesh_settings = character::Settings {
-            cells: settings.cells,
-            levels: settings.levels,
-            material: settings.base_material().map_err(LayerError::new)?,
-            materials,
-            twist: settings.twist,
-            twist_radius: settings.twist_radius,
-            gravity: Vec3::from(settings.gravity),
-        };
-        let flesh = Flesh::new(&rig.joints, rig.skin.clone(), flesh_settings).map_err(LayerError::new)?;
+        let anatomy = Anatomy::new(settings, input)?;
+        let (flesh, names) = (&anatomy.flesh, &anatomy.names);
         let frame = 1.0 / input.clip.frame_rate_hz;
         let steps = (settings.steps_per_second * frame - 1e-6).ceil().max(1.0);
         let player = |method: Method| -> Result<Mover, character::Error> {
-            Ok(Mover::Player(Box::new(Player::new(Kit::new(&flesh, method, frame / steps)?)?)))
+            Ok(Mover::Player(Box::new(Player::new(Kit::new(flesh, method, frame / steps)?)?)))
         };
         let mover = match settings.method {
             Solution::Blended => player(Method::BlendedLinear),
             Solution::Linear => player(Method::GlobalLinear),
             Solution::Nonlinear => {
-                Nonlinear::new(&flesh, Law::Stvk, None).map(|engine| Mover::Engine(Box::new(engine)))
+                Nonlinear::new(flesh, Law::NeoHookean, None).map(|engine| Mover::Engine(Box::new(engine)))
             }
         };
         let mover = mover.map_err(LayerError::new)?;
@@ -92,14 +69,14 @@ impl Living {
             ("functions".into(), format!("{}, of which bones hold {}", report.functions, report.known)),
             ("bones".into(), format!("{}, regions {}", report.bones, report.regions)),
             ("mass".into(), format!("{:.2} kg in {:.4} m³", report.mass, report.volume)),
-            ("meshes".into(), rig.meshes.len().to_string()),
+            ("meshes".into(), anatomy.meshes.len().to_string()),
             (
                 "steps a frame".into(),
                 if settings.method == Solution::Nonlinear { "by accuracy".into() } else { steps.to_string() },
             ),
         ];
-        let size = Bounds::of(rig.skin.points.iter().copied()).diagonal();
-        let rest_volume = volume(|v| rig.skin.points[v as usize], &rig.skin.triangles);
+        let size = Bounds::of(anatomy.skin.points.iter().copied()).diagonal();
+        let rest_volume = volume(|v| anatomy.skin.points[v as usize], &anatomy.skin.triangles);
         Ok(Self {
             input: input.clone(),
             mover,
@@ -110,8 +87,8 @@ impl Living {
             middles: Middles::default(),
             notes,
             warnings,
-            rig,
-            flesh,
+            swing: Swing::new(&anatomy, input, &settings.free),
+            anatomy,
         })
     }
 
@@ -180,15 +157,15 @@ impl Simulation for Living {
             _ => self.go_on(&pose, &steps),
         }?;
         let points = match &self.mover {
-            Mover::Player(player) => self.flesh.surface(player.shown()),
-            Mover::Engine(engine) => self.flesh.surface(engine.coefficients()),
+            Mover::Player(player) => self.anatomy.flesh.surface(player.shown()),
+            Mover::Engine(engine) => self.anatomy.flesh.surface(engine.coefficients()),
         };
         if let Some(point) = points.iter().position(|p| !p.is_finite()) {
             return Err(LayerError::new(format!("point {point} left the world"))
                 .with_help("raise `damping` or `young`"));
         }
         let mut skinned_points = Vec::with_capacity(points.len());
-        for &(mesh, start) in &self.rig.meshes {
+        for &(mesh, start) in &self.anatomy.meshes {
             let Some(skin) = &self.input.clip.meshes[mesh].skin else { continue };
             let skinned = skin.deform(&self.input.clip.meshes[mesh].rest_points, &pose);
             for (k, (place, by_skin)) in frame.points[mesh].iter_mut().zip(&skinned).enumerate() {
@@ -208,10 +185,11 @@ impl Simulation for Living {
                 skinned_points.push(by_skin);
             }
         }
+        self.swing.turn(&points, &mut frame.pose);
         let mut result = FrameResult::from(frame);
         if self.rest_volume.abs() > 1e-9 * self.size.powi(3) {
             let share = |points: &[Vec3]| {
-                100.0 * volume(|v| points[v as usize], &self.rig.skin.triangles) / self.rest_volume
+                100.0 * volume(|v| points[v as usize], &self.anatomy.skin.triangles) / self.rest_volume
             };
             result.figures.add("volume/flesh", "%", share(&points));
             result.figures.add("volume/skin", "%", share(&skinned_points));

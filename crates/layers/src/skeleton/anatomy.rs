@@ -1,11 +1,44 @@
-//! The skinned meshes of a clip as one skin in one space at rest.
+//! Anatomy: the skinned meshes of a clip as one skin in one space at rest, and the flesh inside of it.
 
 use clip::{Clip, Mesh};
 use glam::{DAffine3, DMat4, Mat4};
 
-use character::{Joint, Skin};
+use character::{Flesh, Joint, Skin};
 use geometry::Vec3;
 use shot::{LayerError, Target};
+
+use super::Skeleton;
+
+/// What a skinned character is made of, as the layer sees it: lattice, bones, regions.
+#[derive(Clone, Debug)]
+pub struct Anatomy {
+    /// Names of the joints.
+    pub names: Vec<String>,
+    /// The joints, in the space of the skin at rest.
+    pub joints: Vec<Joint>,
+    /// One skin of all meshes that the same joints move.
+    pub skin: Skin,
+    /// Which meshes are in it, in order, with the number of their first point.
+    pub meshes: Vec<(usize, usize)>,
+    /// The flesh inside.
+    pub flesh: Flesh,
+}
+
+impl Anatomy {
+    /// The flesh of a clip's skinned mesh and of all others on its skeleton.
+    pub fn new(settings: &Skeleton, input: &Target) -> Result<Self, LayerError> {
+        let Rig { joints, skin, meshes } = Rig::new(input)?;
+        let skeleton = input.clip.skeleton.iter();
+        let names: Vec<String> =
+            skeleton.flat_map(|skeleton| &skeleton.joints).map(|joint| joint.name.clone()).collect();
+        let flesh = Flesh::new(&joints, skin.clone(), settings.flesh_settings(&names)?);
+        let flesh = flesh.map_err(|error| {
+            let said = LayerError::new(error);
+            if skin.triangles.is_empty() { said.with_help("flesh needs a surface around it") } else { said }
+        })?;
+        Ok(Self { names, joints, skin, meshes, flesh })
+    }
+}
 
 /// One skin of all meshes that the same joints move.
 pub(crate) struct Rig {
