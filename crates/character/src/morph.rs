@@ -96,7 +96,7 @@ impl Morph {
     /// Fills a skin with tets; targets are added afterwards.
     pub fn new(joints: &[Joint], skin: Skin, settings: MorphSettings) -> Result<Self, Error> {
         let skin = checked(joints, skin, &settings)?;
-        let volume = Volume::new(&skin, &skin.bones(joints), settings.tets)?;
+        let volume = Volume::new(&skin, &skin.bones(joints, &[]), settings.tets)?;
         Ok(Self::with_volume(joints, skin, volume, settings))
     }
 
@@ -112,7 +112,7 @@ impl Morph {
         let edges = tets.edges();
         let length = |[a, b]: &[u32; 2]| tets.points()[*a as usize].distance(tets.points()[*b as usize]);
         let edge = edges.iter().map(length).sum::<f64>() / edges.len().max(1) as f64;
-        let volume = Volume::in_tets(&skin, &skin.bones(joints), tets, embedding, edge)?;
+        let volume = Volume::in_tets(&skin, &skin.bones(joints, &[]), tets, embedding, edge)?;
         Ok(Self::with_volume(joints, skin, volume, settings))
     }
 
