@@ -127,7 +127,8 @@ impl Newton<'_, '_> {
                 break;
             }
             if !self.globalize(is_settled)? {
-                self.progress.report.converged = is_settled;
+                // beyond a limit, but at rest there: the excess says the rest
+                self.progress.report.converged = is_settled && self.excess() > 0.0;
                 break;
             }
         }
