@@ -42,6 +42,7 @@ pub struct Morph {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub channels: Vec<String>,
     /// In m/s². The sculptor's shapes usually hang already, so there is none.
+    #[schemars(extend("minimum" = -1000.0, "maximum" = 1000.0, "x-usual" = [-100.0, 100.0]))]
     pub gravity: [f64; 3],
     /// Where points stay on the animation: with weight 1 exactly.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -69,9 +70,11 @@ pub struct MorphTarget {
     pub frame: Option<usize>,
     /// The pose: joints that are turned from rest, in degrees about x, y and z; all others are at rest.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("minimum" = -36_000.0, "maximum" = 36_000.0, "x-usual" = [-360.0, 360.0]))]
     pub turns: BTreeMap<String, [f64; 3]>,
     /// Values of the layer's `channels` at this pose.
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("minimum" = -1e6, "maximum" = 1e6, "x-usual" = [-10.0, 10.0]))]
     pub channels: Vec<f64>,
     /// What it is made of. Default: the layer's.
     #[serde(skip_serializing_if = "Option::is_none")]
