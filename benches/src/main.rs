@@ -9,12 +9,14 @@ mod enrich;
 mod formats;
 mod inextensible;
 mod linear;
+mod morph;
 mod motion;
 mod peers;
 mod pipeline;
 mod s1_cloth;
 mod s2_solid;
 mod scratch;
+mod skeleton;
 mod smoke;
 mod timing;
 mod torture;
@@ -36,17 +38,19 @@ fn main() -> ExitCode {
         "formats" => formats::run(options),
         "inextensible" => inextensible::run(options),
         "linear" => linear::run(options),
+        "morph" => morph::run(options),
         "motion" => motion::run(options),
         "pipeline" => pipeline::run(options),
         "s1-cloth" => s1_cloth::run(options),
         "s2-solid" => s2_solid::run(options),
+        "skeleton" => skeleton::run(options),
         "smoke" => smoke::run(options),
         "torture" => torture::run(options),
         "tracks" => tracks::run(options),
         "upsample" => upsample::run(options),
         _ => {
             eprintln!(
-                "usage: cargo run --release -p benches -- NAME [--peers], NAME one of: contact, enrich, formats, inextensible, linear, motion, pipeline, s1-cloth, s2-solid, smoke, torture, tracks, upsample"
+                "usage: cargo run --release -p benches -- NAME [--peers], NAME one of: contact, enrich, formats, inextensible, linear, morph, motion, pipeline, s1-cloth, s2-solid, skeleton, smoke, torture, tracks, upsample"
             );
             ExitCode::from(2)
         }

@@ -26,6 +26,9 @@ fn material() -> Material {
         air_drag: 0.0,
         yield_curvature: None,
         hardening: 0.0,
+        limit_warp: None,
+        limit_weft: None,
+        limit_shear: None,
     }
 }
 

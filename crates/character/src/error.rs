@@ -56,6 +56,42 @@ pub enum Error {
         /// What is wrong with them.
         problem: &'static str,
     },
+    /// There is nothing to move between.
+    #[error("there are no targets: one shape at one pose is the least")]
+    NoTargets,
+    /// Two targets of one name.
+    #[error("two targets are called `{name}`")]
+    SameName {
+        /// The name.
+        name: String,
+    },
+    /// Two targets at one pose.
+    #[error("targets `{}` and `{}` are at one pose: which of them holds there?", names[0], names[1])]
+    SamePose {
+        /// Their names.
+        names: [String; 2],
+    },
+    /// A sculpt that tets cannot follow.
+    #[error(
+        "target `{name}` turns {tets} tets inside out: its sculpt folds over itself or is mirrored; is it of this mesh, in the bind pose?"
+    )]
+    InsideOut {
+        /// The target.
+        name: String,
+        /// How many tets.
+        tets: usize,
+    },
+    /// A number of a target.
+    #[error("target `{name}`: {problem}")]
+    Target {
+        /// The target.
+        name: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// Elastic solids.
+    #[error(transparent)]
+    Solid(#[from] solid::Error),
     /// A shape.
     #[error(transparent)]
     Geometry(#[from] geometry::Error),

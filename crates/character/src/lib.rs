@@ -30,6 +30,7 @@ mod error;
 mod flesh;
 mod frames;
 mod kit;
+mod morph;
 mod nonlinear;
 mod player;
 mod region;
@@ -39,5 +40,9 @@ pub use bones::{Bone, End, Joint, Skin};
 pub use error::Error;
 pub use flesh::{Flesh, Report, Settings};
 pub use kit::{Kit, Method};
+pub use morph::{
+    FullMorph, Kernel, Limit, Morph, MorphKit, MorphLaw, MorphPlayer, MorphReport, MorphSettings, Plasticity,
+    PoseSpace, PoseWeights, Target,
+};
 pub use nonlinear::Nonlinear;
 pub use player::Player;

@@ -170,6 +170,13 @@ impl From<clip::Error> for CliError {
     }
 }
 
+impl From<shot::LayerError> for CliError {
+    fn from(error: shot::LayerError) -> Self {
+        let help = error.remedy().map(str::to_owned);
+        Self::Said { code: INPUT, message: error.to_string(), help }
+    }
+}
+
 impl From<render::Error> for CliError {
     fn from(error: render::Error) -> Self {
         match error {

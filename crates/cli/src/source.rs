@@ -182,6 +182,10 @@ impl Frames for Watched {
     fn grids(&self, index: usize) -> clip::Result<Vec<clip::Grid>> {
         self.frames.grids(index)
     }
+
+    fn morph_weights(&self, index: usize) -> clip::Result<Vec<Vec<f32>>> {
+        self.frames.morph_weights(index)
+    }
 }
 
 /// A number above zero.

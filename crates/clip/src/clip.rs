@@ -107,6 +107,17 @@ impl Clip {
         self.frames.grids(index)
     }
 
+    /// How much of each morph target is in the frame at `index`: for each mesh, in the order of its targets. The resting weights
+    /// where the source of the frames knows no others.
+    pub fn morph_weights(&self, index: usize) -> Result<Vec<Vec<f32>>> {
+        let known = self.frames.morph_weights(index)?;
+        let of = |(number, mesh): (usize, &Mesh)| match known.get(number) {
+            Some(weights) if weights.len() == mesh.morph_targets.len() => weights.clone(),
+            _ => mesh.morph_targets.iter().map(|target| target.weight).collect(),
+        };
+        Ok(self.meshes.iter().enumerate().map(of).collect())
+    }
+
     /// A scene with nothing in it that lasts for so many frames.
     pub fn empty(name: impl Into<String>, frame_rate_hz: f64, frame_count: usize) -> Self {
         let frames = MemoryFrames::new(vec![Frame::default(); frame_count]);

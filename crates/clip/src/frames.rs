@@ -28,6 +28,11 @@ pub trait Frames: Send + Sync {
     fn grids(&self, _index: usize) -> Result<Vec<Grid>> {
         Ok(Vec::new())
     }
+    /// How much of each morph target is in the frame at `index`: for each mesh, in the order of its targets. Empty where nothing is
+    /// known; what changed frames did not change the weights of what it was made from.
+    fn morph_weights(&self, index: usize) -> Result<Vec<Vec<f32>>> {
+        self.below().map_or(Ok(Vec::new()), |below| below.morph_weights(index))
+    }
     /// What these frames were made from, where they are the result of something that changed frames.
     fn below(&self) -> Option<Arc<dyn Frames>> {
         None

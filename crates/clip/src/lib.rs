@@ -55,7 +55,7 @@ pub use format::{
 pub use frames::{Frame, Frames, MemoryFrames};
 pub use grid::Grid;
 pub use material::{Image, Material};
-pub use mesh::{Group, Mesh, Part};
+pub use mesh::{Group, Mesh, MorphTarget, Part};
 pub use scene::Placement;
 pub use select::{BoxRegion, HeightRegion, Selector, SphereRegion};
 pub use skeleton::{Joint, Skeleton, Skin, Transform};

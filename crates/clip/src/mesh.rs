@@ -32,6 +32,19 @@ pub struct Mesh {
     pub groups: Vec<Group>,
     /// How the skeleton moves the points, when it does.
     pub skin: Option<Skin>,
+    /// Sculpted shapes that the file names; frames have them blended in already.
+    pub morph_targets: Vec<MorphTarget>,
+}
+
+/// A sculpted shape: how far each point is from the rest shape, before any skin.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MorphTarget {
+    /// What the artist calls it; unique in a mesh.
+    pub name: String,
+    /// One offset per point, in metres, in the space of the rest points.
+    pub offsets: Vec<[f32; 3]>,
+    /// How much of it there is where nothing animates it.
+    pub weight: f32,
 }
 
 /// A run of faces and vertices with one material: a glTF primitive, an OBJ `usemtl` run. Runs of faces never overlap;
@@ -75,6 +88,7 @@ impl Mesh {
             smoothing: Vec::new(),
             groups: Vec::new(),
             skin: None,
+            morph_targets: Vec::new(),
         }
     }
 
@@ -102,6 +116,11 @@ impl Mesh {
     /// The group with this name.
     pub fn group(&self, name: &str) -> Option<&Group> {
         self.groups.iter().find(|group| group.name == name)
+    }
+
+    /// The morph target with this name.
+    pub fn morph_target(&self, name: &str) -> Option<&MorphTarget> {
+        self.morph_targets.iter().find(|target| target.name == name)
     }
 
     /// Adds a group or replaces the one of that name.

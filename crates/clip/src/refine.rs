@@ -6,10 +6,11 @@ use crate::{Faces, Mesh, Part};
 
 impl Mesh {
     /// The mesh with every face cut into triangles and every triangle into four, `levels` times, and the way from its points
-    /// to the new ones. Old points come first. Texture coordinates and groups are interpolated; the skin is left behind.
+    /// to the new ones. Old points come first. Texture coordinates and groups are interpolated; the skin and morph targets are left behind.
     pub fn subdivided(&self, scheme: Scheme, levels: usize) -> (Self, Prolongation) {
         let mut mesh = self.clone();
         mesh.skin = None;
+        mesh.morph_targets.clear();
         let mut way = Prolongation::identity(self.point_count());
         for _ in 0..levels {
             let (finer, step) = mesh.subdivided_once(scheme);
@@ -91,6 +92,7 @@ impl Mesh {
             vertex_points,
             faces,
             skin: None,
+            morph_targets: Vec::new(),
         };
         (mesh, once.prolongation)
     }

@@ -231,6 +231,14 @@ fn quantised_sparse_skinned_morphed_stripped_all_at_once() {
     assert_eq!(end.points[0], [[5.0, 0.0, 0.0], [6.0, 0.0, 0.0], [0.0, 2.0, 0.0], [1.0, 2.0, 2.0]]);
     assert_eq!(end.pose[0].translation, Vec3::new(5.0, 0.0, 0.0));
     assert_eq!(clip.meshes[0].group("high").unwrap().weights, [0.0, 0.0, 1.0, 1.0]);
+    // the target itself is there too, with its weight in every frame
+    let target = clip.meshes[0].morph_target("raised").unwrap();
+    assert_eq!(target.offsets, [[0.0; 3], [0.0; 3], [0.0; 3], [0.0, 0.0, 2.0]]);
+    assert_eq!(target.weight, 0.0);
+    assert_eq!(clip.morph_weights(1).unwrap(), [[0.25]]);
+    assert!(clip.morph_weights(5).is_err());
+    // a bake's own targets are frames, not shapes
+    with_rewritten(&clip, "baked.glb", |back| assert!(back.meshes[0].morph_targets.is_empty()));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use geometry::Vec3;
 use linear::{ConstraintRows, Matrix, Pattern};
 
-use crate::{Energy, Error, Force, GuideSample, Mass, StageHistory};
+use crate::{Energy, Error, Force, GuideSample, Limit, Mass, StageHistory};
 
 /// Masses, energies and forces over a fixed set of points.
 pub struct Body {
@@ -16,6 +16,7 @@ pub struct Body {
     /// Where the internal variables of each energy are in [`State::internal`].
     internal: Vec<Range<usize>>,
     forces: Vec<Box<dyn Force>>,
+    limits: Vec<Box<dyn Limit>>,
     known: Vec<bool>,
     averages: ConstraintRows,
     gravity: Vec<Vec3>,
@@ -29,6 +30,7 @@ pub struct BodyBuilder {
     energies: Vec<Box<dyn Energy>>,
     internal: Vec<Range<usize>>,
     forces: Vec<Box<dyn Force>>,
+    limits: Vec<Box<dyn Limit>>,
     known: Vec<bool>,
     averages: ConstraintRows,
     gravity: Vec<Vec3>,
@@ -82,6 +84,7 @@ impl Body {
             energies: Vec::new(),
             internal: Vec::new(),
             forces: Vec::new(),
+            limits: Vec::new(),
             known: vec![false; count],
             averages: ConstraintRows::none(count),
             gravity: vec![Vec3::ZERO; count],
@@ -109,6 +112,17 @@ impl Body {
         &self.mass
     }
 
+    /// Lumped masses from now on, in kilograms: for bodies whose density changes as they move. What a step starts with holds for all
+    /// of it.
+    ///
+    /// # Panics
+    /// Where there are more or fewer masses than points, or the body's own are not lumped.
+    pub fn set_masses(&mut self, masses: Vec<f64>) {
+        assert_eq!(masses.len(), self.mass.len(), "a mass for every point");
+        assert!(self.mass.is_lumped(), "lumped masses in place of lumped masses");
+        self.mass = Mass::lumped(masses);
+    }
+
     /// Which points go exactly where the guide goes.
     pub fn known(&self) -> &[bool] {
         &self.known
@@ -117,6 +131,11 @@ impl Body {
     /// Weighted averages of points that follow the guide's.
     pub fn averages(&self) -> &ConstraintRows {
         &self.averages
+    }
+
+    /// What its steps keep within.
+    pub fn limits(&self) -> &[Box<dyn Limit>] {
+        &self.limits
     }
 
     /// All of it, as one part.
@@ -299,6 +318,13 @@ impl BodyBuilder {
         self
     }
 
+    /// Adds a limit that steps keep.
+    #[must_use]
+    pub fn limit(mut self, limit: impl Limit) -> Self {
+        self.limits.push(Box::new(limit));
+        self
+    }
+
     /// Points that go exactly where the guide goes.
     #[must_use]
     pub fn known(mut self, known: Vec<bool>) -> Self {
@@ -364,12 +390,17 @@ impl BodyBuilder {
             force.shift(first as u32);
             self.forces.push(force);
         }
+        for mut limit in other.limits {
+            limit.shift(first as u32);
+            self.limits.push(limit);
+        }
         Ok((self, part))
     }
 
     /// Checks the parts and fixes the sparsity.
     pub fn build(self) -> Result<Body, Error> {
-        let Self { mass, mut energies, internal, mut forces, known, averages, gravity, mass_damping } = self;
+        let Self { mass, mut energies, internal, mut forces, limits, known, averages, gravity, mass_damping } =
+            self;
         let count = mass.len();
         if known.len() != count {
             return Err(Error::Sizes { what: "known flags", expected: count, got: known.len() });
@@ -390,7 +421,7 @@ impl BodyBuilder {
         let pattern = Arc::new(Pattern::from_stencils(count, stencils.iter().map(Vec::as_slice)));
         energies.iter_mut().for_each(|energy| energy.bind(&pattern));
         forces.iter_mut().for_each(|force| force.bind(&pattern));
-        Ok(Body { mass, energies, internal, forces, known, averages, gravity, mass_damping, pattern })
+        Ok(Body { mass, energies, internal, forces, limits, known, averages, gravity, mass_damping, pattern })
     }
 }
 

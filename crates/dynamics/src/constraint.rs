@@ -9,6 +9,15 @@ use linear::Matrix;
 
 use crate::Error;
 
+/// A limit that belongs to a body, such as how far its cloth may stretch. The body is fixed and may be stepped by several; each
+/// stepper makes a constraint of its own from it.
+pub trait Limit: Send + Sync + 'static {
+    /// Its points are `first` further on: it becomes part of a body of several.
+    fn shift(&mut self, first: u32);
+    /// What the stages of one stepper respect.
+    fn constraint(&self) -> Box<dyn StageConstraint>;
+}
+
 /// A limit that every iterate of a stage keeps, or that the stage ends within.
 ///
 /// Asked in this order: [`begin_stage`](Self::begin_stage); then in each Newton iteration [`update`](Self::update),
@@ -28,6 +37,16 @@ pub trait StageConstraint: Send {
         Ok(())
     }
 
+    /// Whether anything is active at the `x` of the last [`update`](Self::update).
+    fn is_active(&self) -> bool {
+        true
+    }
+
+    /// True where it couples only points that the body's own energies couple: the body's matrix will do.
+    fn keeps_pattern(&self) -> bool {
+        false
+    }
+
     /// Visits the points that each second derivative of what is active couples.
     fn stencils(&self, _visit: &mut dyn FnMut(&[u32])) {}
 
@@ -43,9 +62,10 @@ pub trait StageConstraint: Send {
         0.0
     }
 
-    /// Adds forces at `x` to `force` and their positive semidefinite stiffness to `matrix`, which has the blocks of all
-    /// [`StageConstraint::stencils`]. What moves during this iteration pushes already where it will be.
-    fn assemble(&mut self, _x: &[Vec3], _force: &mut [Vec3], _matrix: &mut Matrix) {}
+    /// Adds forces at `x` to `force` and their positive semidefinite stiffness, for a Newton step that came from `previous`, to
+    /// `matrix`, which has the blocks of all [`StageConstraint::stencils`]. What moves during this iteration pushes already where
+    /// it will be.
+    fn assemble(&mut self, _x: &[Vec3], _previous: &[Vec3], _force: &mut [Vec3], _matrix: &mut Matrix) {}
 
     /// Shortens the step `delta` from `x` so that the straight way is admissible, and moves what it knows the motion of along.
     fn limit_step(&mut self, _x: &[Vec3], _delta: &mut [Vec3]) -> Result<StepBound, Error> {
@@ -59,6 +79,12 @@ pub trait StageConstraint: Send {
     /// stiffness), and iterations go on while there are any left.
     fn is_satisfied(&mut self, _x: &[Vec3]) -> Result<bool, Error> {
         Ok(true)
+    }
+
+    /// How far `x` is beyond what a stage may end with, as a share of the limit; 0 within. A step that ends beyond is tried again,
+    /// shorter, while it is not very short.
+    fn excess(&self, _x: &[Vec3]) -> f64 {
+        0.0
     }
 
     /// The stage ended at `x`.

@@ -53,7 +53,7 @@ pub use basis::{Basis, Weight};
 pub use block::Block;
 pub use body::{Body, BodyBuilder, InternalHandle, Part, State, stiffness_damping};
 pub use check::{check_derivatives, check_element, check_viscosity, random_rotation};
-pub use constraint::{ContactModel, StageConstraint, StageStart, StepBound};
+pub use constraint::{ContactModel, Limit, StageConstraint, StageStart, StepBound};
 pub use cut::{CUT_SIZES, Carry, Steps, middle};
 pub use element::{Element, ForceElement, InternalVariables, Viscous};
 pub use energy::{Elements, Energy, Force, Forces, GuideSample, StageHistory};

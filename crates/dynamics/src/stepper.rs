@@ -75,6 +75,8 @@ pub struct Effort {
     pub steps: usize,
     /// Steps tried and thrown away.
     pub rejected: usize,
+    /// Steps kept although a limit was exceeded: they were too short to be made shorter.
+    pub beyond_limits: usize,
     /// Newton iterations.
     pub iterations: usize,
     /// Matrices factorised.
@@ -88,6 +90,7 @@ impl Effort {
     pub fn add(&mut self, other: Self) {
         self.steps += other.steps;
         self.rejected += other.rejected;
+        self.beyond_limits += other.beyond_limits;
         self.iterations += other.iterations;
         self.factorizations += other.factorizations;
         self.linear_iterations += other.linear_iterations;
@@ -104,6 +107,8 @@ pub struct Stepper {
     guide_velocities: Vec<Vec3>,
     rows: ConstraintRows,
     averages: Vec<Vec3>,
+    /// The body's limits, as this stepper's stages keep them.
+    limits: Vec<Box<dyn StageConstraint>>,
 }
 
 /// A frame cut in more pieces than this is lost.
@@ -114,6 +119,11 @@ const STUCK_SHARE: f64 = 0.1;
 const STUCK_STEP: f64 = 1.5 * MIN_CONTACT_STEP;
 /// How much shorter a step is tried again when nothing says how much.
 const REFUSED_SHRINK: f64 = 0.35;
+/// Steps longer than this share of a frame are tried again, shorter, when a limit is exceeded,
+const SHORTEST_WITHIN_LIMITS: f64 = 1.0 / 64.0;
+/// unless this many of them did not bring it down to this share: what is pulled apart stays so, however short the steps.
+const VAIN_STEPS: usize = 4;
+const HELPFUL_SHARE: f64 = 0.9;
 
 impl Stepper {
     /// Symbolic work for a body. `positions` give its size, which tolerances refer to.
@@ -128,6 +138,7 @@ impl Stepper {
             guide_velocities: zeros,
             rows: body.averages().clone(),
             averages: vec![Vec3::ZERO; body.averages().len()],
+            limits: body.limits().iter().map(|limit| limit.constraint()).collect(),
         })
     }
 
@@ -172,11 +183,13 @@ impl Stepper {
         // Nothing kept from an earlier frame may change this one: a resumed bake gives the same bits.
         self.work.solver.reset();
         self.work.extended.reset();
+        self.limits = body.limits().iter().map(|limit| limit.constraint()).collect();
         self.effort = Effort::default();
         let start = state.time;
         let mut done = 0.0; // fraction of the frame
         let mut fraction = self.first_fraction(state, seconds);
         let mut crawled = 0.0; // fraction of the frame in the shortest steps
+        let mut patience = Patience::default();
         while done < 1.0 {
             // equal pieces of what is left, so that no sliver remains at the end
             let pieces = ((1.0 - done) / fraction - 1e-6).ceil().max(1.0);
@@ -186,7 +199,9 @@ impl Stepper {
             let contact_now = contact.as_mut().map(|contact| &mut **contact as &mut dyn ContactModel);
             let attempt = self.try_step(body, state, guide, contact_now, piece, seconds)?;
             let worst = attempt.error / (self.settings.tolerance * self.size);
-            let mut accepted = self.accepts(&attempt, worst, piece);
+            let is_beyond = attempt.report.excess > 0.0;
+            let mut accepted =
+                self.accepts(&attempt, worst, piece) && !patience.asks_for_shorter(&attempt, piece);
             let mut shrink = attempt.shrink(worst);
             if !accepted && piece < SMALLEST_FRACTION {
                 let NewtonReport { iterations, residual, .. } = attempt.report;
@@ -213,6 +228,7 @@ impl Stepper {
                 return Err(Error::NotFinite { time: state.time, point });
             }
             self.effort.steps += 1;
+            self.effort.beyond_limits += usize::from(is_beyond);
             done = end;
             if piece < STUCK_STEP && self.settings.substeps == Substeps::Automatic {
                 crawled += piece;
@@ -318,7 +334,11 @@ impl Stepper {
         guide.averages(time, &mut self.averages);
         let (rows, averages) = (&self.rows, &self.averages);
         let stage = Stage { start, base, drift, implicit_dt, other_guess, history, sample, rows, averages };
-        let solved = self.work.solve(body, &stage, newton, constraints, x)?;
+        // contact, which moves obstacles along with what it leaves of a step, comes last
+        let limits = self.limits.iter_mut().map(|limit| &mut **limit as &mut dyn StageConstraint);
+        let own = constraints.iter_mut().map(|constraint| &mut **constraint as &mut dyn StageConstraint);
+        let mut all: Vec<&mut dyn StageConstraint> = limits.chain(own).collect();
+        let solved = self.work.solve(body, &stage, newton, &mut all, x)?;
         self.effort.iterations += solved.iterations;
         self.effort.factorizations += solved.factorizations;
         self.effort.linear_iterations += solved.linear_iterations;
@@ -350,6 +370,30 @@ struct StageProblem<'a> {
     newton: NewtonSettings,
 }
 
+/// How long it is hoped that shorter steps keep limits that longer ones exceed: over one frame.
+#[derive(Default)]
+struct Patience {
+    /// By how much they were exceeded when a step was last refused for it.
+    refused: Option<f64>,
+    /// Shorter steps that did not help.
+    vain: usize,
+}
+
+impl Patience {
+    /// Whether an attempt over a `piece` of the frame, good enough but for its limits, is to be made again with a shorter step.
+    fn asks_for_shorter(&mut self, attempt: &Attempt, piece: f64) -> bool {
+        let excess = attempt.report.excess;
+        if excess == 0.0 {
+            self.refused = None;
+            return false;
+        }
+        let helped = self.refused.is_none_or(|refused| excess < HELPFUL_SHARE * refused);
+        self.vain = if helped { self.vain } else { self.vain + 1 };
+        self.refused = Some(excess);
+        self.vain < VAIN_STEPS && piece > SHORTEST_WITHIN_LIMITS
+    }
+}
+
 /// A step tried.
 struct Attempt {
     report: NewtonReport,
@@ -370,6 +414,8 @@ impl Attempt {
         // Newton's failure says nothing about how much shorter; the error estimate (third order) does.
         if self.is_rejected_by_contact() {
             self.step_ratio
+        } else if self.report.converged && self.report.excess > 0.0 {
+            0.5
         } else if self.report.converged {
             (0.9 * worst.cbrt().recip()).clamp(0.2, 0.7)
         } else {

@@ -36,6 +36,7 @@ pages! {
     LayerInextensible: "docs/layers/inextensible.md",
     LayerMotion: "docs/layers/motion.md",
     LayerSkeleton: "docs/layers/skeleton.md",
+    LayerMorph: "docs/layers/morph.md",
     LayerSmooth: "docs/layers/smooth.md",
     LayerTracks: "docs/layers/tracks.md",
     LayerUpsample: "docs/layers/upsample.md",

@@ -26,6 +26,9 @@ pub struct Cloth {
     /// Its values that are not the material's.
     #[serde(flatten)]
     pub dials: FabricDials,
+    /// Painted: a factor on the limits of stretch and shear, so that a cuff gives and a hem does not. Default: 1 everywhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit_factor: Option<Selector>,
     /// Which elements resist bending: `hinges` (cheap) or `plates` (the same stiffness on every mesh).
     pub bending: Bending,
     /// Where the cloth follows the animation, and how much: weight 1 exactly (to the bit), 0 not at all, in between softly.
@@ -69,6 +72,7 @@ impl Default for Cloth {
         Self {
             material: "cotton".into(),
             dials: FabricDials::default(),
+            limit_factor: None,
             bending: Bending::default(),
             follow: None,
             follow_stiffness: 4.0,
@@ -97,8 +101,10 @@ impl Layer for Cloth {
         if let Err(error) = self.wind.validate() {
             diagnostics.push(Diagnostic::new("wind", error.to_string()));
         }
-        if let Some(Err(error)) = self.follow.as_ref().map(|follow| weights(follow, input)) {
-            diagnostics.push(Diagnostic::new("follow", error.to_string()));
+        for (key, selector) in [("follow", &self.follow), ("limit_factor", &self.limit_factor)] {
+            if let Some(Err(error)) = selector.as_ref().map(|selector| weights(selector, input)) {
+                diagnostics.push(Diagnostic::new(key, error.to_string()));
+            }
         }
         diagnostics.extend(self.contact.iter().flat_map(|contact| contact.check("contact", input)));
         diagnostics
@@ -113,6 +119,9 @@ impl Layer for Cloth {
         idle.say_follow(&self.follow, &softness, input);
         idle.say_wind(&self.wind, self.fabric().map_or(1.0, |fabric| fabric.air_drag));
         idle.say_contact(self.contact.as_ref());
+        if self.fabric().is_ok_and(|fabric| fabric.limits().is_none()) {
+            idle.say("", &[("limit_factor", self.limit_factor.is_some())], "the fabric has no limits");
+        }
         idle.0
     }
 

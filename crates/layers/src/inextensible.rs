@@ -13,6 +13,7 @@ use shot::{Diagnostic, GroupMember, Layer, LayerError, Settings, Simulation, Tar
 
 use crate::cloth::Cloth;
 use crate::shared::driver::{Driver, Member};
+use crate::shared::idle::Idle;
 use crate::shared::points::to_vectors;
 use crate::shared::selectors::weights;
 
@@ -78,7 +79,17 @@ impl Layer for Inextensible {
     }
 
     fn idle(&self, input: &Target) -> Vec<Diagnostic> {
-        self.cloth.idle(input)
+        let mut idle = Idle(self.cloth.idle(input));
+        idle.0.retain(|diagnostic| diagnostic.path() != "limit_factor");
+        let dials = &self.cloth.dials;
+        let limits = [
+            ("limit_warp", dials.limit_warp.is_some()),
+            ("limit_weft", dials.limit_weft.is_some()),
+            ("limit_shear", dials.limit_shear.is_some()),
+            ("limit_factor", self.cloth.limit_factor.is_some()),
+        ];
+        idle.say("", &limits, "threads keep their lengths by `max_strain`");
+        idle.0
     }
 
     fn suits(&self, mesh: &Mesh) -> bool {

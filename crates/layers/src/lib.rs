@@ -21,6 +21,7 @@ mod blend;
 mod cloth;
 mod enrich;
 mod inextensible;
+mod morph;
 mod motion;
 mod shared;
 mod skeleton;
@@ -34,11 +35,14 @@ use shot::{GroupMember, LayerError, Registry, Simulation};
 
 use shared::driver::{Driver, Member};
 
-pub use self::motion::{Motion, Physique, Pushing, Worn};
+pub use self::motion::{
+    Band, Footing, MeshFooting, Motion, Physics, PhysicsSummary, Physique, Pushing, RestingPoint, Slope, Worn,
+};
 pub use blend::Blend;
 pub use cloth::Cloth;
 pub use enrich::Enrich;
 pub use inextensible::{Holding, Inextensible};
+pub use morph::{Interpolation, Morph, MorphForces, MorphTarget, TargetRegion};
 pub use shared::stepping::Method;
 pub use shared::{Collider, Contact, FabricDials, Faces, Form, MaterialDials, Obstacle};
 pub use skeleton::{Anatomy, Part as FleshPart, Skeleton, Solution};
@@ -59,6 +63,7 @@ pub fn registry() -> Registry {
         .with::<Cloth>()
         .with::<Enrich>()
         .with::<Inextensible>()
+        .with::<Morph>()
         .with::<Motion>()
         .with::<Skeleton>()
         .with::<Smooth>()

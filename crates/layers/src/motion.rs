@@ -1,96 +1,22 @@
-//! `motion`: human motion that obeys physics. Today: repair of takes whose feet skate and whose joints tremble, under gravity, masses
-//! and pushes of one's choice. The mathematics is in the crate `motion`.
+//! `motion`: human motion that obeys physics. Repair of takes whose feet skate and whose joints tremble, and synthesis from key
+//! poses, under gravity, masses, ground and forces of one's choice. The mathematics is in the crate `motion`.
 
 mod figure;
+mod physics;
+mod settings;
 
 use geometry::Vec3;
-use motion::{Build, Ground, Push, Repair, Repaired, Segment};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use motion::{Build, External, Ground, Push, Relief, Repair, Repaired, Segment, Spring, Terrain};
 use shot::{Diagnostic, FrameResult, Layer, LayerError, Settings, Simulation, Target};
 
 use self::figure::Figure;
-
-/// Makes a figure's motion obey physics: feet stand still, weight is borne, forces are what a ground can give; otherwise as near to
-/// the input as that allows.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Motion {
-    /// How far joints may be from the input, in metres: smaller keeps nearer, larger is smoother and costs less force.
-    #[schemars(extend("minimum" = 1e-5, "maximum" = 1.0, "x-usual" = [0.001, 0.3]))]
-    pub follow: f64,
-    /// Coefficient of friction between feet and ground.
-    #[schemars(extend("minimum" = 0.01, "maximum" = 10.0, "x-usual" = [0.1, 2.0]))]
-    pub friction: f64,
-    /// In m/s².
-    #[schemars(extend("minimum" = -1000.0, "maximum" = 1000.0, "x-usual" = [-100.0, 100.0]))]
-    pub gravity: [f64; 3],
-    /// Height of level ground, in metres. Default: where the feet keep returning to.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("minimum" = -1e6, "maximum" = 1e6))]
-    pub ground: Option<f64>,
-    /// Mass, height and what is worn.
-    pub body: Physique,
-    /// Forces from outside.
-    pub pushes: Vec<Pushing>,
-}
-
-/// A body's masses; by published tables, laid onto the skeleton by its joints' names.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Physique {
-    /// In kg. Default: that of a slender person of the figure's height.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("minimum" = 0.01, "maximum" = 1e5, "x-usual" = [3.0, 300.0]))]
-    pub mass: Option<f64>,
-    /// In metres. Default: by the length of the legs.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("minimum" = 0.01, "maximum" = 100.0, "x-usual" = [0.3, 3.0]))]
-    pub height: Option<f64>,
-    /// What is worn or carried.
-    pub add: Vec<Worn>,
-}
-
-/// A mass on a joint.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Worn {
-    /// The joint.
-    pub joint: String,
-    /// In kg.
-    #[schemars(extend("minimum" = 0.0, "maximum" = 1e5, "x-usual" = [0.0, 100.0]))]
-    pub mass: f64,
-}
-
-/// A force on a joint for a while.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Pushing {
-    /// The joint.
-    pub joint: String,
-    /// Seconds of the clip.
-    #[schemars(extend("minimum" = -1e5, "maximum" = 1e5))]
-    pub from: f64,
-    /// Seconds of the clip.
-    #[schemars(extend("minimum" = -1e5, "maximum" = 1e5))]
-    pub to: f64,
-    /// In N.
-    #[schemars(extend("minimum" = -1e6, "maximum" = 1e6, "x-usual" = [-5000.0, 5000.0]))]
-    pub force: [f64; 3],
-}
-
-impl Default for Motion {
-    fn default() -> Self {
-        let Repair { follow, friction, gravity, .. } = Repair::default();
-        let gravity = gravity.to_array();
-        Self { follow, friction, gravity, ground: None, body: Physique::default(), pushes: Vec::new() }
-    }
-}
+pub use self::physics::{Physics, PhysicsSummary, RestingPoint};
+pub use self::settings::{Band, Footing, MeshFooting, Motion, Physique, Pushing, Slope, Worn};
 
 impl Settings for Motion {
     const KIND: &'static str = "motion";
     const SUMMARY: &'static str = "makes a figure's motion obey physics, feet still and weight borne";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
 }
 
 impl Layer for Motion {
@@ -103,9 +29,28 @@ impl Layer for Motion {
             self.body.add.iter().enumerate().map(|(k, worn)| (format!("body.add.{k}.joint"), &worn.joint));
         let pushed =
             self.pushes.iter().enumerate().map(|(k, push)| (format!("pushes.{k}.joint"), &push.joint));
-        let unknown = worn.chain(pushed).filter(|(_, joint)| skeleton.joint_index(joint).is_none());
+        let held =
+            self.springs.iter().enumerate().map(|(k, band)| (format!("springs.{k}.joint"), &band.joint));
+        let unknown = worn.chain(pushed).chain(held);
+        let unknown = unknown.filter(|(_, joint)| skeleton.joint_index(joint).is_none());
         let names = || skeleton.joints.iter().map(|joint| joint.name.as_str());
-        unknown.map(|(path, joint)| Diagnostic::unknown(&path, "joint", joint, names())).collect()
+        let mut found: Vec<Diagnostic> =
+            unknown.map(|(path, joint)| Diagnostic::unknown(&path, "joint", joint, names())).collect();
+        if let Some(Footing::Mesh(MeshFooting { mesh })) = &self.ground
+            && input.clip.mesh_index(mesh).is_none()
+        {
+            let names = input.clip.meshes.iter().map(|mesh| mesh.name.as_str());
+            found.push(Diagnostic::unknown("ground.mesh", "mesh", mesh, names));
+        }
+        let seconds = input.clip.duration();
+        for (k, key) in self.keys.iter().enumerate() {
+            if !(0.0..=seconds + 0.5 / input.clip.frame_rate_hz).contains(key) {
+                let message = format!("{key} s is not in the clip");
+                let help = format!("it has {seconds:.3} s");
+                found.push(Diagnostic::new(format!("keys.{k}"), message).with_help(help));
+            }
+        }
+        found
     }
 
     fn needs_mesh(&self) -> bool {
@@ -118,7 +63,7 @@ impl Layer for Motion {
 
     fn prepare(&self, input: &Target) -> Result<Box<dyn Simulation>, LayerError> {
         let figure = Figure::of(&input.clip)?;
-        let repaired = self.repair(&figure)?.run(&figure.take).map_err(explained)?;
+        let repaired = self.repair(&figure, &input.clip)?.run(&figure.take).map_err(explained)?;
         Ok(Box::new(Moving { input: input.clone(), figure, repaired }))
     }
 }
@@ -135,7 +80,7 @@ fn explained(error: motion::Error) -> LayerError {
 
 impl Motion {
     /// The same settings for one figure.
-    fn repair(&self, figure: &Figure) -> Result<Repair, LayerError> {
+    fn repair(&self, figure: &Figure, clip: &clip::Clip) -> Result<Repair, LayerError> {
         let take = &figure.take;
         let joint = |name: &str| {
             let found = take.bones.iter().position(|bone| bone.name == name);
@@ -146,25 +91,77 @@ impl Motion {
             let index = joint(&worn.joint)?;
             build.add.push((index, worn.mass, middle(figure, index)));
         }
-        let mut pushes = Vec::with_capacity(self.pushes.len());
+        let mut external = External::default();
         for push in &self.pushes {
             let force = |frame: usize| {
                 let time = (frame + figure.first) as f64 / take.frame_rate_hz;
                 if (push.from..push.to).contains(&time) { Vec3::from_array(push.force) } else { Vec3::ZERO }
             };
-            pushes.push(Push {
-                joint: joint(&push.joint)?,
-                forces: (0..take.frame_count()).map(force).collect(),
+            let forces = (0..take.frame_count()).map(force).collect();
+            external.pushes.push(Push { joint: joint(&push.joint)?, forces });
+        }
+        for band in &self.springs {
+            external.springs.push(Spring {
+                joint: joint(&band.joint)?,
+                to: Vec3::from_array(band.to) * figure.unit,
+                stiffness: band.stiffness,
+                rest: band.rest * figure.unit,
             });
         }
+        let key = |seconds: &f64| {
+            let frame = (seconds * take.frame_rate_hz).round().max(0.0) as usize;
+            frame.saturating_sub(figure.first).min(take.frame_count().saturating_sub(1))
+        };
+        let nothing = if self.keys.is_empty() { Repair::default().follow } else { f64::INFINITY };
+        let (ground, onto) = self.ground(figure, clip)?;
         Ok(Repair {
-            follow: self.follow,
+            follow: self.follow.map_or(nothing, |follow| follow * figure.unit),
+            keys: self.keys.iter().map(key).collect(),
             friction: self.friction,
             gravity: Vec3::from_array(self.gravity),
-            ground: self.ground.map(|height| Ground::level(height * figure.unit)),
+            ground,
+            onto,
             build,
-            pushes,
+            external,
             ..Repair::default()
+        })
+    }
+
+    /// What the input stands on, where that is said, and what it is carried onto.
+    fn ground(
+        &self,
+        figure: &Figure,
+        clip: &clip::Clip,
+    ) -> Result<(Option<Ground>, Option<Terrain>), LayerError> {
+        let take = &figure.take;
+        Ok(match &self.ground {
+            None => (None, None),
+            Some(Footing::Height(height)) => (Some(Ground::level(height * figure.unit)), None),
+            Some(Footing::Slope(Slope { slope, toward })) => {
+                let (first, last) = (take.roots[0], take.roots[take.roots.len() - 1]);
+                let toward = toward.map_or(last - first, Vec3::from_array);
+                let toward = Vec3::new(toward.x, 0.0, toward.z).try_normalize().unwrap_or(Vec3::Z);
+                let normal = Vec3::Y * slope.to_radians().cos() - toward * slope.to_radians().sin();
+                // it rises from where the figure begins
+                let body = take.body(&Build::default()).map_err(explained)?;
+                let level =
+                    motion::ground_height(take, &body, &take.coordinates(&body)).map_err(explained)?;
+                let point = Vec3::new(first.x, level, first.z);
+                let plane = Ground { point, normal, velocity: Vec3::ZERO };
+                (Some(Ground::level(level)), Some(Terrain::Plane(plane)))
+            }
+            Some(Footing::Mesh(MeshFooting { mesh })) => {
+                let index = clip.mesh_index(mesh);
+                let index = index.ok_or_else(|| LayerError::new(format!("there is no mesh `{mesh}`")))?;
+                let points: Vec<Vec3> = clip.checked_frame(0)?.points[index]
+                    .iter()
+                    .map(|p| Vec3::new(p[0].into(), p[1].into(), p[2].into()) * figure.unit)
+                    .collect();
+                let mesh = &clip.meshes[index];
+                let corner = |vertex: u32| mesh.vertex_points[vertex as usize];
+                let triangles: Vec<[u32; 3]> = mesh.faces.triangles().map(|t| t.map(corner)).collect();
+                (None, Some(Terrain::Relief(Relief::new(&points, &triangles).map_err(explained)?)))
+            }
         })
     }
 }
@@ -198,7 +195,7 @@ impl Simulation for Moving {
             let own = self.repaired.solution.forces[at]
                 .iter()
                 .filter(|force| self.repaired.soles[force.0].foot == foot);
-            let up: f64 = own.map(|force| force.1.dot(self.repaired.ground.normal)).sum();
+            let up: f64 = own.map(|force| force.1.y).sum();
             let name = if feet == 2 { sides[foot].to_string() } else { format!("foot {}", foot + 1) };
             result.figures.add(format!("ground force/{name}"), "body weights", up / weight);
         }
@@ -232,12 +229,19 @@ impl Simulation for Moving {
         let (repaired, report) = (&self.repaired, &self.repaired.report);
         let bones = &self.figure.take.bones;
         let nameless = bones.iter().filter(|bone| Segment::from_name(&bone.name).is_none()).count();
+        let ground = match &repaired.terrain {
+            Terrain::Plane(ground) if ground.normal == Vec3::Y => {
+                format!("{:.3} m", ground.point.y / self.figure.unit)
+            }
+            Terrain::Plane(ground) => format!("{:.1}° steep", ground.normal.y.acos().to_degrees()),
+            Terrain::Relief(_) => "a mesh".into(),
+        };
         let mut notes = vec![
             (
                 "body".into(),
                 format!("{:.1} kg, {} degrees of freedom", repaired.body.mass(), repaired.body.dof_count()),
             ),
-            ("ground".into(), format!("{:.3} m", repaired.ground.point.y / self.figure.unit)),
+            ("ground".into(), ground),
             ("contacts".into(), format!("{}", repaired.contacts.len())),
             ("iterations".into(), format!("{}", repaired.solution.iterations)),
             ("root residual".into(), format!("{:.1e} body weights", report.root_residual)),
@@ -255,6 +259,17 @@ impl Simulation for Moving {
                 ),
             ),
         ];
+        if !repaired.keys.is_empty() {
+            let most = |of: fn(&motion::Key) -> f64| repaired.keys.iter().map(of).fold(0.0, f64::max);
+            let words = format!(
+                "{}; moved by {:.1} mm at most to stand on the ground, then kept to {:.2} mm and {:.3}°",
+                repaired.keys.len(),
+                1e3 * most(|key| key.projected),
+                1e3 * most(|key| key.off),
+                most(|key| key.turned).to_degrees(),
+            );
+            notes.push(("key poses".into(), words));
+        }
         if self.figure.unit != 1.0 {
             notes.push((
                 "unit".into(),

@@ -1,6 +1,6 @@
 //! `skeleton`: flesh around the bones of a skinned character. Nothing is painted: bones, lattice and regions come from the skin.
 
-mod anatomy;
+pub(crate) mod anatomy;
 mod simulation;
 mod swing;
 

@@ -61,9 +61,11 @@ fn arm() -> Clip {
 
 /// Reads shots of these inputs.
 fn reader() -> Reader {
-    let registry = layers::registry().with_film::<film::FilmLook>().with_sample("arm", arm);
+    let registry = layers::registry().with_film::<film::FilmLook>();
     let samples = samples::all().iter();
-    Reader::new(samples.fold(registry, |registry, sample| registry.with_sample(sample.name, sample.make)))
+    let registry = samples.fold(registry, |registry, sample| registry.with_sample(sample.name, sample.make));
+    // the arm of these tests, and not the sample
+    Reader::new(registry.with_sample("arm", arm))
 }
 
 /// A case of fabrics: a flag in gusts of wind, on its hoist, the rest drawn softly.
@@ -96,6 +98,10 @@ fn every_setting_of_cloth_has_an_effect() {
             ("tolerance", "1e-5"),
             ("contact", "{ thickness = 0.05 }"),
             ("follow", "{ group = \"hoist\" }"),
+            ("limit_warp", "1e-4"),
+            ("limit_weft", "1e-4"),
+            ("limit_shear", "1e-4"),
+            ("limit_factor", "{ group = \"hoist\" }"),
         ],
         without_effect: &[],
     });
@@ -130,6 +136,10 @@ fn every_setting_of_inextensible_has_an_effect() {
             ("air_drag", "0.5"),
             ("contact", "{ thickness = 0.05 }"),
             ("follow", "{ group = \"hoist\" }"),
+            ("limit_warp", "1e-4"),
+            ("limit_weft", "1e-4"),
+            ("limit_shear", "1e-4"),
+            ("limit_factor", "{ group = \"hoist\" }"),
         ],
         without_effect: &[],
     });
@@ -244,7 +254,13 @@ fn every_setting_of_motion_has_an_effect() {
             body = { mass = 60.0, height = 1.7, add = [{ joint = \"LeftFoot\", mass = 2.0 }] }\n\
             pushes = [{ joint = \"Chest\", from = 0.1, to = 0.3, force = [60.0, 0.0, 0.0] }]\n"],
         frames: 3,
-        turned: &[("ground", "0.02"), ("pushes", "[]")],
+        turned: &[
+            ("follow", "0.05"),
+            ("keys", "[0.1]"),
+            ("ground", "0.02"),
+            ("pushes", "[]"),
+            ("springs", "[{ joint = \"Hips\", to = [0.0, 0.9, -0.5], stiffness = 300.0 }]"),
+        ],
         without_effect: &[],
     });
 }

@@ -2,7 +2,7 @@
 
 use clip::Clip;
 use glam::Vec3;
-use layers::{Motion, Pushing};
+use layers::{Band, Footing, MeshFooting, Motion, Pushing, Slope};
 use samples::Walker;
 use shot::{Layer, Target};
 
@@ -55,12 +55,63 @@ fn a_rough_stroll_stands_on_its_feet() {
 fn a_push_moves_the_chest_and_not_the_feet() {
     let clip = Walker { strides: 1, cell: 0.06, slide: 0.0, tremble: 0.0, ..Walker::default() }.clip();
     let pushes = vec![Pushing { joint: "Chest".into(), from: 0.2, to: 0.35, force: [120.0, 0.0, 0.0] }];
-    let calm = baked(&Motion { follow: 0.1, ..Motion::default() }, &clip).0;
-    let pushed = baked(&Motion { follow: 0.1, pushes, ..Motion::default() }, &clip).0;
+    let calm = baked(&Motion { follow: Some(0.1), ..Motion::default() }, &clip).0;
+    let pushed = baked(&Motion { follow: Some(0.1), pushes, ..Motion::default() }, &clip).0;
     let [a, b] = [&calm, &pushed].map(|frames| track(&clip, frames, "Chest"));
     let aside = a.iter().zip(&b).map(|(a, b)| b.x - a.x).fold(f32::MIN, f32::max);
     assert!(aside > 0.005, "the chest gives way by {aside} m");
     assert!(travel(&track(&clip, &pushed, "LeftToeBase"), 2..20) < 1e-3);
+}
+
+/// What a note says.
+fn note<'a>(notes: &'a [(String, String)], what: &str) -> &'a str {
+    &notes.iter().find(|note| note.0 == what).unwrap().1
+}
+
+#[test]
+fn key_poses_are_kept_and_the_motion_between_is_made() {
+    let clip = stroll();
+    let (frames, notes) = baked(&Motion { keys: vec![0.0, 1.1], ..Motion::default() }, &clip);
+    assert!(note(&notes, "key poses").starts_with("4; moved by"), "{notes:?}");
+    let before: Vec<clip::Frame> = (0..clip.frame_count()).map(|index| clip.frame(index).unwrap()).collect();
+    let [drawn, made] = [&before, &frames].map(|frames| track(&clip, frames, "LeftHand"));
+    let last = drawn.len() - 1;
+    // a key is where it was drawn but for what puts its feet on the ground; between, it is free
+    assert!(drawn[last].distance(made[last]) < 0.05);
+    let farthest = drawn.iter().zip(&made).map(|(a, b)| a.distance(*b)).fold(0.0, f32::max);
+    assert!(farthest > 0.03, "{farthest}");
+    assert!(travel(&track(&clip, &frames, "LeftToeBase"), 2..20) < 1e-3);
+}
+
+#[test]
+fn a_ramp_is_climbed_and_a_band_holds_back() {
+    let clip = samples::hill();
+    let ground = Some(Footing::Mesh(MeshFooting { mesh: "ramp".into() }));
+    let (frames, notes) = baked(&Motion { follow: Some(0.1), ground, ..Motion::default() }, &clip);
+    assert_eq!(note(&notes, "ground"), "a mesh");
+    let hips = track(&clip, &frames, "Hips");
+    let (first, last) = (hips[0], hips[hips.len() - 1]);
+    let rise = (last.y - first.y) / (last.z - first.z);
+    assert!((rise - 10_f32.to_radians().tan()).abs() < 0.02, "{rise}");
+    // the same as a plane, in words
+    let ground = Some(Footing::Slope(Slope { slope: 10.0, toward: Some([0.0, 0.0, 1.0]) }));
+    let (again, notes) = baked(&Motion { follow: Some(0.1), ground, ..Motion::default() }, &clip);
+    assert_eq!(note(&notes, "ground"), "10.0° steep");
+    let farthest = hips.iter().zip(track(&clip, &again, "Hips")).map(|(a, b)| a.distance(b));
+    assert!(farthest.fold(0.0, f32::max) < 0.03);
+    // the ramp itself stays
+    assert_eq!(frames[9].points[1], clip.frame(0).unwrap().points[1]);
+}
+
+#[test]
+fn a_band_holds_back() {
+    let clip = stroll();
+    let band = Band { joint: "Hips".into(), to: [0.0, 0.9, -1.0], stiffness: 200.0, rest: 0.2 };
+    let [free, held] = [Vec::new(), vec![band]]
+        .map(|springs| baked(&Motion { follow: Some(0.1), springs, ..Motion::default() }, &clip).0);
+    let [a, b] = [&free, &held].map(|frames| track(&clip, frames, "Hips"));
+    let farthest = a.iter().zip(&b).map(|(a, b)| a.distance(*b)).fold(0.0, f32::max);
+    assert!(farthest > 0.01, "{farthest}");
 }
 
 #[test]
@@ -69,6 +120,15 @@ fn mistakes_get_a_remark() {
     let pushes = vec![Pushing { joint: "Cheast".into(), from: 0.0, to: 1.0, force: [0.0; 3] }];
     let found = Motion { pushes, ..Motion::default() }.check(&target);
     assert!(found[0].path() == "pushes.0.joint" && found[0].message().contains("Cheast"), "{found:?}");
+    let wrong = Motion {
+        keys: vec![0.5, 7.0],
+        ground: Some(Footing::Mesh(MeshFooting { mesh: "floor".into() })),
+        springs: vec![Band { joint: "Hip".into(), to: [0.0; 3], stiffness: 1.0, rest: 0.0 }],
+        ..Motion::default()
+    };
+    let found = wrong.check(&target);
+    let paths: Vec<&str> = found.iter().map(|diagnostic| diagnostic.path()).collect();
+    assert_eq!(paths, ["springs.0.joint", "ground.mesh", "keys.1"]);
     let bare = Target { clip: samples::sheet(), mesh: 0, files: clip::Files::default() };
     assert!(Motion::default().check(&bare)[0].message().contains("no skeleton"));
 }

@@ -108,7 +108,7 @@ fn sheets_of_one_layer_lie_on_each_other_and_nothing_crosses() {
     assert_eq!(last.get("intersections/each other"), Some(0.0));
     assert!(last.get("contact/pairs").unwrap() > 0.0, "they touch");
     for name in ["low", "middle", "high"] {
-        assert!(last.get(&format!("strain/max stretch, {name}")).is_some(), "each has figures of its own");
+        assert!(last.get(&format!("strain/warp, {name}")).is_some(), "each has figures of its own");
     }
     let heights: Vec<f64> = (0..3).map(|mesh| height(&bake.clip, mesh)).collect();
     assert!(heights[0] < heights[1] && heights[1] < heights[2], "{heights:?}");

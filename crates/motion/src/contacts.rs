@@ -35,6 +35,10 @@ pub struct Contact {
     pub frames: Range<usize>,
     /// Where it rests, in the world.
     pub anchor: Vec3,
+    /// The ground's normal there.
+    pub normal: Vec3,
+    /// The footstep that it is part of, counted over all feet.
+    pub step: usize,
 }
 
 /// How contacts are told from flight.
@@ -234,7 +238,7 @@ pub fn contacts(
     support(body, coordinates, &tracks, ground, rate, &mut resting);
     let shortest = (detection.shortest * rate).round().max(2.0) as usize;
     resting.iter_mut().for_each(|flags| tidy(flags, shortest));
-    let mut contacts = Vec::new();
+    let (mut contacts, mut count) = (Vec::new(), 0);
     let feet = soles.iter().map(|sole| sole.foot + 1).max().unwrap_or(0);
     for foot in 0..feet {
         let members: Vec<usize> = (0..soles.len()).filter(|&s| soles[s].foot == foot).collect();
@@ -244,9 +248,11 @@ pub fn contacts(
             for &sole in &members {
                 for frames in runs(&resting[sole][step.clone()]) {
                     let frames = frames.start + step.start..frames.end + step.start;
-                    contacts.push(Contact { sole, frames, anchor: place(soles[sole].flat) });
+                    let anchor = place(soles[sole].flat);
+                    contacts.push(Contact { sole, frames, anchor, normal: ground.normal, step: count });
                 }
             }
+            count += 1;
         }
     }
     contacts

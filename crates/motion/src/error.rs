@@ -73,6 +73,17 @@ pub enum Error {
         /// The names there are.
         joints: String,
     },
+    /// A mesh without a triangle that looks up.
+    #[error("the mesh has no faces that look up, so nothing can stand on it")]
+    NoGround,
+    /// A key frame that the take does not have.
+    #[error("key {key}: the take has frames 0 to {last}")]
+    Key {
+        /// The frame asked for.
+        key: usize,
+        /// The last one there is.
+        last: usize,
+    },
     /// The linear solver gave up.
     #[error(transparent)]
     Linear(#[from] linear::Error),

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use crate::body::Body;
 use crate::error::Error;
-use crate::spacetime::{Iterate, Local, Plan, Scratch, Spacetime, Value};
+use crate::spacetime::{Active, Iterate, Local, Plan, Scratch, Spacetime, Value};
 use crate::spline::{Moment, Spline};
 
 /// Frames linearised before their shares are summed: bounds memory, and has no influence on the result.
@@ -72,11 +72,16 @@ impl Solution {
 
 /// Solves a problem from its take.
 pub fn solve(problem: &Spacetime, frame_rate_hz: f64, limits: &Limits) -> Result<Solution, Error> {
-    let mut spline = Spline::through(problem.body, problem.target, 1.0 / frame_rate_hz)?;
-    // noise is all acceleration: begin without what is faster than some 25 ms
-    let passes = (2.0 * (START_SMOOTHING * frame_rate_hz).powi(2)).ceil() as usize;
-    spline.smooth(problem.body, passes);
+    let spline = first_spline(problem.body, problem.target, frame_rate_hz)?;
     solve_from(problem, spline, limits)
+}
+
+/// The curve through a take without what is faster than some 25 ms: noise is all acceleration.
+pub(crate) fn first_spline(body: &Body, frames: &[Vec<f64>], frame_rate_hz: f64) -> Result<Spline, Error> {
+    let mut spline = Spline::through(body, frames, 1.0 / frame_rate_hz)?;
+    let passes = (2.0 * (START_SMOOTHING * frame_rate_hz).powi(2)).ceil() as usize;
+    spline.smooth(body, passes);
+    Ok(spline)
 }
 
 /// Solves a problem from a motion that is thought to be near.
@@ -97,9 +102,12 @@ pub fn solve_from(problem: &Spacetime, spline: Spline, limits: &Limits) -> Resul
         let joint = problem.body.joints()[0].name.clone();
         return Err(Error::Root { joint });
     }
+    problem.external.check(problem.body)?;
     let plan = Plan::new(problem, spline.step);
-    let share = |count: usize| problem.ground.normal * (1.0 / count.max(1) as f64);
-    let forces = plan.active.iter().map(|active| vec![share(active.len()); active.len()]).collect();
+    let share = |active: &Vec<Active>| {
+        active.iter().map(|one| one.cone.normal * (1.0 / active.len() as f64)).collect::<Vec<Vec3>>()
+    };
+    let forces = plan.active.iter().map(share).collect();
     Method::new(plan, Iterate { spline, forces }).run(limits)
 }
 
@@ -163,7 +171,7 @@ impl<'a> Method<'a> {
             }
         }
         let plan = &self.plan;
-        let newtons = |(active, forces): (&Vec<crate::spacetime::Active>, &Vec<Vec3>)| {
+        let newtons = |(active, forces): (&Vec<Active>, &Vec<Vec3>)| {
             active
                 .iter()
                 .zip(forces)
@@ -293,12 +301,11 @@ impl<'a> Method<'a> {
 
     /// The longest step, 1, ½, ¼, … of what cones allow, that lowers the merit function or nearly removes the violation.
     fn step(&self, step: &[f64], here: &[Value], barrier: f64) -> Option<(Iterate, Vec<Value>, f64)> {
-        let cone = self.plan.cone();
         let mut share: f64 = 1.0;
         for (frame, forces) in self.iterate.forces.iter().enumerate() {
             let first = self.force_index(frame);
-            for (index, &force) in forces.iter().enumerate() {
-                share = share.min(cone.step(force, Vec3::from_slice(&step[first + 3 * index..])));
+            for (index, (&force, active)) in forces.iter().zip(&self.plan.active[frame]).enumerate() {
+                share = share.min(active.cone.step(force, Vec3::from_slice(&step[first + 3 * index..])));
             }
         }
         let merit = |values: &[Value]| {

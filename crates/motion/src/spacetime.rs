@@ -20,7 +20,8 @@ use crate::body::{Body, LinkKind};
 use crate::cone::Cone;
 use crate::contacts::{Contact, Sole};
 use crate::derivatives::Derivatives;
-use crate::ground::Ground;
+use crate::external::External;
+use crate::ground::Terrain;
 use crate::recursion::Data;
 use crate::rotation::right_jacobian_inverse;
 use crate::spline::{Moment, Slope, Spline};
@@ -61,15 +62,6 @@ impl Default for Weights {
     }
 }
 
-/// A force from outside on a joint's centre, over some frames.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Push {
-    /// The joint.
-    pub joint: usize,
-    /// In N, one for each frame of the motion; zero where there is none.
-    pub forces: Vec<Vec3>,
-}
-
 /// A whole problem.
 #[derive(Clone, Debug)]
 pub struct Spacetime<'a> {
@@ -78,7 +70,7 @@ pub struct Spacetime<'a> {
     /// In m/s².
     pub gravity: Vec3,
     /// On what.
-    pub ground: Ground,
+    pub terrain: &'a Terrain,
     /// Coefficient of friction.
     pub friction: f64,
     /// Points that can bear weight.
@@ -90,7 +82,7 @@ pub struct Spacetime<'a> {
     /// How much each frame's take counts: 1 follows it, 0 does not see it.
     pub attention: &'a [f64],
     /// Forces from outside.
-    pub pushes: &'a [Push],
+    pub external: &'a External,
     /// How much each aim counts.
     pub weights: Weights,
 }
@@ -100,6 +92,7 @@ pub struct Spacetime<'a> {
 pub(crate) struct Active {
     pub(crate) sole: usize,
     pub(crate) anchor: Vec3,
+    pub(crate) cone: Cone,
     pub(crate) before: Option<usize>,
     /// Whether the point rests at the next frame too.
     pub(crate) goes_on: bool,
@@ -135,7 +128,8 @@ impl<'a> Plan<'a> {
             let here =
                 problem.contacts.iter().filter(|contact| contact.frames.contains(&i)).map(|contact| Active {
                     sole: contact.sole,
-                    anchor: contact.anchor + problem.ground.velocity * (step * i as f64),
+                    anchor: contact.anchor + problem.terrain.velocity() * (step * i as f64),
+                    cone: Cone { normal: contact.normal, friction: problem.friction },
                     before: active
                         .last()
                         .and_then(|last| last.iter().position(|other| other.sole == contact.sole)),
@@ -161,10 +155,6 @@ impl<'a> Plan<'a> {
 
     pub(crate) fn frames(&self) -> usize {
         self.problem.target.len()
-    }
-
-    pub(crate) fn cone(&self) -> Cone {
-        Cone { normal: self.problem.ground.normal, friction: self.problem.friction }
     }
 
     /// Torques weigh less in a heavier body.
@@ -262,12 +252,6 @@ impl Rows<'_> {
 }
 
 impl Plan<'_> {
-    /// External moments and forces at a frame: (joint, place, N).
-    fn pushes(&self, frame: usize) -> impl Iterator<Item = (usize, Vec3)> + '_ {
-        let at = move |push: &Push| (push.joint, push.forces.get(frame).copied().unwrap_or(Vec3::ZERO));
-        self.problem.pushes.iter().map(at).filter(|(_, force)| *force != Vec3::ZERO)
-    }
-
     /// u − Σ Jᵀf of contacts and pushes: the root's rows must vanish, the others are torques. After inverse dynamics.
     pub(crate) fn torques(&self, frame: usize, forces: &[Vec3], data: &Data, u: &mut [f64]) {
         let body = self.problem.body;
@@ -276,8 +260,7 @@ impl Plan<'_> {
             let x = data.point(body, sole.joint, sole.point);
             data.point_jacobian(body, sole.joint, x, |k, j| u[k] -= j.dot(force) * self.body_weight);
         }
-        for (joint, force) in self.pushes(frame) {
-            let x = data.point(body, joint, Vec3::ZERO);
+        for (joint, x, force, _) in self.problem.external.at(body, frame, data) {
             data.point_jacobian(body, joint, x, |k, j| u[k] -= j.dot(force));
         }
     }
@@ -307,9 +290,8 @@ impl Plan<'_> {
             };
             let _ = sole;
         }
-        let cone = self.cone();
         for (index, (&force, active)) in iterate.forces[frame].iter().zip(&self.active[frame]).enumerate() {
-            let slack = cone.slack(force);
+            let slack = active.cone.slack(force);
             sum += (force / w.force).length_squared()
                 - barrier * if slack > 0.0 { slack.ln() } else { return self.outside() };
             sum += self
@@ -352,7 +334,7 @@ impl Plan<'_> {
             let x = data.point(problem.body, sole.joint, sole.point);
             let place = match self.active[frame].iter().find(|active| active.sole == index) {
                 Some(active) => Place::Anchor(x - active.anchor),
-                None => Place::Height(problem.ground.height(x)),
+                None => Place::Height(problem.terrain.height(x)),
             };
             (index, place)
         })
@@ -407,7 +389,7 @@ impl Plan<'_> {
         }
         local.gradient[width..].copy_from_slice(&local.value.violation);
         self.link_terms(frame, s, &rows, &mut local, size);
-        self.force_terms(forces, barrier, 2 * n, &mut local, size);
+        self.force_terms(frame, forces, barrier, 2 * n, &mut local, size);
         s.slope = slope;
         local
     }
@@ -416,14 +398,20 @@ impl Plan<'_> {
     fn force_slopes(&self, frame: usize, forces: &[Vec3], s: &mut Scratch) {
         let (body, n) = (self.problem.body, self.problem.body.dof_count());
         let matrix = &mut s.derivatives.by_position;
-        let contacts = self.active[frame].iter().zip(forces).map(|(active, &force)| {
+        for (active, &force) in self.active[frame].iter().zip(forces) {
             let sole = &self.problem.soles[active.sole];
-            (sole.joint, sole.point, force * self.body_weight)
-        });
-        let pushes = self.pushes(frame).map(|(joint, force)| (joint, Vec3::ZERO, force));
-        for (joint, point, force) in contacts.chain(pushes) {
-            let x = s.data.point(body, joint, point);
+            let (x, force) = (s.data.point(body, sole.joint, sole.point), force * self.body_weight);
+            s.data
+                .point_force_derivative(body, sole.joint, x, force, |k, j, entry| matrix[k * n + j] -= entry);
+        }
+        for (joint, x, force, slope) in self.problem.external.at(body, frame, &s.data) {
             s.data.point_force_derivative(body, joint, x, force, |k, j, entry| matrix[k * n + j] -= entry);
+            if slope != Mat3::ZERO {
+                s.data.point_jacobian(body, joint, x, |j, column| {
+                    let pulled = slope * column;
+                    s.data.point_jacobian(body, joint, x, |k, row| matrix[k * n + j] -= row.dot(pulled));
+                });
+            }
         }
     }
 
@@ -476,7 +464,7 @@ impl Plan<'_> {
                     jacobian(&s.data, sole.joint, x, off, 1.0 / w.anchor, &[Vec3::X, Vec3::Y, Vec3::Z]);
                 }
                 Place::Height(height) if height < 0.0 => {
-                    let normal = problem.ground.normal;
+                    let normal = problem.terrain.normal(x);
                     jacobian(&s.data, sole.joint, x, normal * height, 1.0 / w.ground, &[normal]);
                 }
                 Place::Height(_) => {}
@@ -526,10 +514,18 @@ impl Plan<'_> {
     }
 
     /// Small forces, inside their cones.
-    fn force_terms(&self, forces: &[Vec3], barrier: f64, first: usize, local: &mut Local, size: usize) {
-        let (cone, unit) = (self.cone(), 1.0 / self.problem.weights.force.powi(2));
-        for (index, &force) in forces.iter().enumerate() {
-            let (_, slope, curvature) = cone.barrier(force);
+    fn force_terms(
+        &self,
+        frame: usize,
+        forces: &[Vec3],
+        barrier: f64,
+        first: usize,
+        local: &mut Local,
+        size: usize,
+    ) {
+        let unit = 1.0 / self.problem.weights.force.powi(2);
+        for (index, (&force, active)) in forces.iter().zip(&self.active[frame]).enumerate() {
+            let (_, slope, curvature) = active.cone.barrier(force);
             // an objective of squares has the gradient of half of it in rows: halve the barrier alike
             let gradient = (force * unit + slope * (0.5 * barrier)) * self.step;
             let hessian = (Mat3::from_diagonal(Vec3::splat(unit)) + curvature * (0.5 * barrier)) * self.step;

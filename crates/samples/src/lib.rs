@@ -14,6 +14,7 @@
 //! assert!(coarse.meshes[0].group("hoist").is_some());
 //! ```
 
+mod arm;
 mod bag;
 mod biped;
 mod branch;
@@ -21,6 +22,7 @@ mod cape;
 mod cow;
 mod creature;
 mod curtain;
+mod diver;
 mod drape;
 mod figure;
 mod flag;
@@ -47,11 +49,13 @@ mod walker;
 #[cfg(test)]
 mod check;
 
+pub use arm::{arm, shoulder};
 pub use bag::{Bag, bag, bag_fine};
 pub use biped::{Biped, biped, biped_cape};
 pub use branch::{Branch, branch};
 pub use cow::{Cow, cow, cow_head};
 pub use curtain::{Curtain, curtain};
+pub use diver::diver;
 pub use drape::{Drape, drape};
 pub use figure::{Figure, Garment, figure_costume};
 pub use flag::{Flag, flag};
@@ -67,4 +71,4 @@ pub use quadruped::{Quadruped, quadruped, quadruped_ball};
 pub use sample::{Sample, all, by_name};
 pub use sheet::{Sheet, sheet};
 pub use twisting_box::{TwistingBox, box_fine, box_guide};
-pub use walker::{Walker, walker};
+pub use walker::{Walker, hill, walker};

@@ -77,6 +77,11 @@ pub fn all() -> &'static [Sample] {
             make: crate::walker,
         },
         Sample {
+            name: "hill",
+            summary: "the same stroll on level ground, and a ramp that it is to go up",
+            make: crate::hill,
+        },
+        Sample {
             name: "head",
             summary: "a head of which only the face was tracked, with teeth",
             make: crate::head,
@@ -91,6 +96,17 @@ pub fn all() -> &'static [Sample] {
             name: "figure_costume",
             summary: "a person who turns round in five garments over each other",
             make: crate::figure_costume,
+        },
+        Sample { name: "arm", summary: "a round arm that bends; a sculpted muscle", make: crate::arm },
+        Sample {
+            name: "shoulder",
+            summary: "a shoulder raised, swung ahead and folded; five sculpts",
+            make: crate::shoulder,
+        },
+        Sample {
+            name: "diver",
+            summary: "a stout diver who rolls into a ball; 46 bones, two sculpts",
+            make: crate::diver,
         },
         Sample {
             name: "plant",

@@ -1,6 +1,6 @@
 //! A person who strolls, as a hand draws it in a hurry: feet slide, joints tremble, nobody has asked where the weight is.
 
-use clip::Clip;
+use clip::{Clip, Mesh};
 use geometry::Vec3;
 use std::f64::consts::TAU;
 
@@ -8,6 +8,7 @@ use crate::motion;
 use crate::paint;
 use crate::person::{Gait, Person, WALK};
 use crate::rig::Pose;
+use crate::shapes;
 
 /// A stroll ahead, along +z; one mesh, `body`, skinned.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,6 +34,14 @@ impl Default for Walker {
 /// The rough stroll as it comes.
 pub fn walker() -> Clip {
     Walker::default().clip()
+}
+
+/// The same stroll, still on level ground, and a ramp that it is to go up: a mesh `ramp` that rises by 10° towards +z.
+pub fn hill() -> Clip {
+    let walker = Walker { tremble: 0.0, slide: 0.0, ..Walker::default() };
+    let ahead = Vec3::new(0.0, 10_f64.to_radians().tan(), 1.0);
+    let ramp = shapes::grid(12, 4, Vec3::X * -0.8 - ahead * 0.9, ahead * 4.2, Vec3::X * 1.6);
+    walker.with(vec![ramp.mesh("ramp", Some(1))])
 }
 
 /// Seconds of a stride.
@@ -70,12 +79,18 @@ impl Person {
 impl Walker {
     /// Makes the clip.
     pub fn clip(&self) -> Clip {
+        self.with(Vec::new())
+    }
+
+    /// The same, with meshes that stand around.
+    fn with(&self, scenery: Vec<Mesh>) -> Clip {
         let character = Person::new();
-        let mesh = character.mesh(self.cell);
+        let meshes = std::iter::once(character.mesh(self.cell)).chain(scenery).collect();
         let times = motion::times(self.strides as f64 * STRIDE, self.frame_rate_hz);
         let poses: Vec<Pose> = times.map(|time| character.walk(self, time)).collect();
-        let mut clip = character.rig.clip("walker", self.frame_rate_hz, vec![mesh], &poses);
-        clip.materials = vec![paint::plain("suit", 0x6f8fb0)];
+        let mut clip = character.rig.clip("walker", self.frame_rate_hz, meshes, &poses);
+        clip.materials = vec![paint::plain("suit", 0x6f8fb0), paint::plain("ramp", 0xc9bfae)];
+        clip.materials.truncate(clip.meshes.len());
         clip
     }
 }

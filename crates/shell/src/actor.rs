@@ -9,7 +9,7 @@ use dynamics::{
 };
 use geometry::{Vec3, rigid_motion};
 
-use crate::{Cloth, InextensibleThreads, Membrane, Strain};
+use crate::{Cloth, FabricStrain, InextensibleThreads, Membrane, Strain, StrainLimits};
 
 /// What a cloth actor is made of.
 pub struct ClothSetup<'a> {
@@ -48,9 +48,12 @@ pub struct ClothActor {
     part: Part,
     known: Vec<bool>,
     membranes: Vec<([u32; 3], Membrane)>,
+    limits: Vec<StrainLimits>,
     threads: Option<InextensibleThreads>,
     max_distance: Option<MaxDistance>,
     start: Vec<Vec3>,
+    /// Triangles beyond their limits in the frame before.
+    beyond: usize,
     span: Arc<Span>,
     /// A step of the animation that departs from others by more than this, in metres, is a cut.
     cut: f64,
@@ -63,6 +66,7 @@ impl ClothActor {
     pub fn new(setup: ClothSetup<'_>) -> (Self, BodyBuilder) {
         let ClothSetup { cloth, friction, follow, follow_frequency_hz, follow_damping, .. } = setup;
         let ClothSetup { max_distance, gravity, threads, cut, .. } = setup;
+        let limits = cloth.strain_limits();
         let (masses, count) = (&cloth.masses, cloth.masses.len());
         // Nothing moves a point without mass, so it goes with the animation.
         let known: Vec<bool> = (0..count).map(|p| follow[p] >= 1.0 || masses[p] <= 0.0).collect();
@@ -81,16 +85,19 @@ impl ClothActor {
         if !springs.is_empty() {
             body = body.energy(Follow::new(springs)).force(FollowDamping::new(dampers));
         }
-        if let Some(threads) = &threads {
-            body = threads.add_to(body);
+        match &threads {
+            Some(threads) => body = threads.add_to(body),
+            None => body = body.limit(limits),
         }
         let actor = Self {
             part: body.part(),
             known,
             membranes: cloth.membranes,
+            limits: cloth.limits,
             threads,
             max_distance: max_distance.map(|distance| MaxDistance::new(vec![distance; count])),
             start: Vec::new(),
+            beyond: 0,
             span: Arc::default(),
             cut,
             fallbacks: Vec::new(),
@@ -181,8 +188,10 @@ impl Actor for ClothActor {
             Some(threads) => threads.report(x, &mut report),
             None => {
                 let strain = Strain::measure(&self.membranes, x);
-                report.add("strain/max stretch", "%", 100.0 * strain.max_stretch);
                 report.add("strain/mean", "%", 100.0 * strain.mean);
+                let strain = FabricStrain::measure(&self.membranes, &self.limits, &self.known, x);
+                strain.report(&mut report);
+                report.warnings.extend(strain.warning(&mut self.beyond));
             }
         }
         report

@@ -6,8 +6,8 @@ use geometry::{Topology, Vec2, Vec3};
 
 use crate::bending::{Bending, Sheet};
 use crate::{
-    Air, AirCoefficients, Error, Hinge, Material, Membrane, Plate, WindField, axes_from_direction,
-    axes_from_uv,
+    Air, AirCoefficients, ClothLimits, Error, Hinge, Material, Membrane, Plate, StrainLimits, WindField,
+    axes_from_direction, axes_from_uv,
 };
 
 /// A piece of cloth, ready for the engine. Each list is a stencil with its element.
@@ -18,6 +18,8 @@ pub struct Cloth {
     pub masses: Vec<f64>,
     /// Stretching and shearing, one per triangle with area.
     pub membranes: Vec<([u32; 3], Membrane)>,
+    /// How far those triangles stretch and shear at most.
+    pub limits: Vec<StrainLimits>,
     /// Bending, one per pair of such triangles about an edge; none where the material does not resist it. With
     /// [`Bending::Plates`] only at edges with three triangles or more.
     pub hinges: Vec<([u32; 4], Hinge)>,
@@ -27,6 +29,14 @@ pub struct Cloth {
     pub air: Vec<([u32; 3], Air)>,
     /// What was found on the way.
     pub report: ClothReport,
+}
+
+impl Cloth {
+    /// The limits of its triangles, for the body.
+    pub fn strain_limits(&self) -> ClothLimits {
+        let triangles = self.membranes.iter().zip(&self.limits);
+        ClothLimits::new(triangles.map(|((corners, membrane), limits)| (*corners, *membrane, *limits)))
+    }
 }
 
 /// Facts about a mesh that became a cloth.
@@ -69,6 +79,8 @@ pub struct Maps<'a> {
     pub bend: Option<&'a [f64]>,
     /// On `air_drag`.
     pub air_drag: Option<&'a [f64]>,
+    /// On the limits of stretch and shear.
+    pub limit: Option<&'a [f64]>,
 }
 
 /// Everything a cloth is made of. Only the mesh and the material are needed.
@@ -153,7 +165,7 @@ impl<'a> ClothBuilder<'a> {
         let mut report = ClothReport::default();
         let mut masses = vec![0.0; self.rest.len()];
         let mut membranes = Vec::with_capacity(self.triangles.len());
-        let mut air = Vec::new();
+        let (mut limits, mut air) = (Vec::with_capacity(self.triangles.len()), Vec::new());
         let mut axes_of_kept = Vec::with_capacity(self.triangles.len());
 
         for (t, &corners) in self.triangles.iter().enumerate() {
@@ -178,6 +190,7 @@ impl<'a> ClothBuilder<'a> {
                 air.push((corners, Air::new(drag, AirCoefficients::default(), Arc::clone(&self.wind))));
             }
             membranes.push((corners, membrane));
+            limits.push(material.limits().scaled(factor(self.maps.limit)));
             axes_of_kept.push(axes);
         }
 
@@ -203,7 +216,7 @@ impl<'a> ClothBuilder<'a> {
             (hinges, report.degenerate_hinges) = sheet.hinges(self.bending);
             plates = sheet.plates(self.bending);
         }
-        Ok(Cloth { masses, membranes, hinges, plates, air, report })
+        Ok(Cloth { masses, membranes, limits, hinges, plates, air, report })
     }
 
     fn check(&self) -> Result<(), Error> {
@@ -233,6 +246,7 @@ impl<'a> ClothBuilder<'a> {
             ("stretch map", self.maps.stretch),
             ("bend map", self.maps.bend),
             ("air drag map", self.maps.air_drag),
+            ("limit map", self.maps.limit),
         ] {
             let Some(map) = map else { continue };
             same(what, map.len(), points)?;
@@ -353,6 +367,7 @@ mod tests {
             stretch: Some(&twice),
             bend: Some(&twice),
             air_drag: Some(&[0.0; 4]),
+            limit: Some(&twice),
         };
         let builder = ClothBuilder::new(&points, &triangles, &material);
         let (plain, painted) = (builder.build().unwrap(), builder.clone().maps(maps).build().unwrap());
@@ -364,6 +379,7 @@ mod tests {
         let energy = |cloth: &Cloth| cloth.hinges[0].1.value(&y);
         assert!((energy(&painted) / energy(&plain) - 2.0).abs() < 1e-12);
         assert!(painted.air.is_empty() && plain.air.len() == 2);
+        assert_eq!(painted.limits[0], plain.limits[0].scaled(2.0));
     }
 
     #[test]

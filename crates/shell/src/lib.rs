@@ -34,6 +34,7 @@ mod error;
 mod fold;
 mod hinge;
 mod inextensible;
+mod limit;
 mod material;
 mod membrane;
 mod plasticity;
@@ -58,10 +59,11 @@ pub use inextensible::{
     Overstretched, ProjectionReport, Thread, ThreadDirections, ThreadStrain, ThreadSystem, Threads, Weave,
     overstretched,
 };
+pub use limit::{ClothLimits, LimitedTriangle, StrainLimits};
 pub use material::{Material, Preset};
 pub use membrane::{Membrane, MembraneStiffness};
 pub use plasticity::{Creases, Plasticity};
 pub use plate::{Plate, PlateStiffness};
 pub use relief::{Pattern, Relief};
-pub use strain::{Strain, max_edge_strain, point_strain};
+pub use strain::{FabricStrain, Strain, max_edge_strain, point_strain};
 pub use wind::{Wind, WindField};

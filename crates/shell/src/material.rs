@@ -1,6 +1,6 @@
 //! What a fabric is: density, stiffness, damping, and presets under the names that artists know.
 
-use crate::{Error, MembraneStiffness, PlateStiffness};
+use crate::{Error, MembraneStiffness, PlateStiffness, StrainLimits};
 
 /// A fabric, in SI units. Values that depend on neither mesh nor time step: a finer mesh is the same cloth.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,6 +37,12 @@ pub struct Material {
     /// How creases harden (above 0) or soften (below): the stiffness of a fold grows by the factor exp(hardening · excess
     /// curvature), in m.
     pub hardening: f64,
+    /// How much it stretches along the warp at most, as a fraction: 0.03 is 3 %. `None`: as far as it is pulled.
+    pub limit_warp: Option<f64>,
+    /// The same along the weft.
+    pub limit_weft: Option<f64>,
+    /// How far the angle between warp and weft may be from a right one, as its cosine: 0.5 is 30 degrees. `None`: any angle.
+    pub limit_shear: Option<f64>,
 }
 
 /// A named material.
@@ -107,6 +113,9 @@ impl Material {
         air_drag: 1.0,
         yield_curvature: None,
         hardening: 0.0,
+        limit_warp: Some(0.03),
+        limit_weft: Some(0.03),
+        limit_shear: Some(0.6),
     };
 
     /// Plain-weave shirting: bends at 0.06 to 0.15 gf·cm²/cm, shears at 1 to 2 gf/(cm·deg).
@@ -123,6 +132,9 @@ impl Material {
         air_drag: 1.0,
         yield_curvature: None,
         hardening: 0.0,
+        limit_warp: Some(0.03),
+        limit_weft: Some(0.03),
+        limit_shear: Some(0.5),
     };
 
     /// Rigid twill of 12 ounces: published measurements of denim bend at 6e-5 to 1.2e-4 N·m and shear at 50 to 200 N/m.
@@ -139,6 +151,9 @@ impl Material {
         air_drag: 1.0,
         yield_curvature: None,
         hardening: 0.0,
+        limit_warp: Some(0.02),
+        limit_weft: Some(0.02),
+        limit_shear: Some(0.4),
     };
 
     /// Garment leather of 1 mm: modulus about 12 MPa at small strain; loose fibre layers bend softer than a solid sheet.
@@ -155,6 +170,9 @@ impl Material {
         air_drag: 1.0,
         yield_curvature: None,
         hardening: 0.0,
+        limit_warp: Some(0.02),
+        limit_weft: Some(0.02),
+        limit_shear: Some(0.1),
     };
 
     /// A solid sheet of natural rubber, 1 mm, E = 1.5 MPa, ν = 0.49: Et/(1−ν²), Et/(2(1+ν)), Et³/(12(1−ν²)).
@@ -171,6 +189,9 @@ impl Material {
         air_drag: 1.0,
         yield_curvature: None,
         hardening: 0.0,
+        limit_warp: None,
+        limit_weft: None,
+        limit_shear: None,
     };
 
     /// Office paper of 80 g/m², 0.1 mm: E of 5 GPa along the machine and 2.5 GPa across it, ν ≈ 0.2.
@@ -187,6 +208,9 @@ impl Material {
         air_drag: 1.0,
         yield_curvature: Some(250.0),
         hardening: 0.0,
+        limit_warp: Some(0.01),
+        limit_weft: Some(0.01),
+        limit_shear: Some(0.02),
     };
 
     /// Plasticised PVC of 0.5 mm, E ≈ 10 MPa, much inner friction: Et/(1−ν²), Et³/(12(1−ν²)) with ν = 0.4.
@@ -203,6 +227,9 @@ impl Material {
         air_drag: 1.0,
         yield_curvature: None,
         hardening: 0.0,
+        limit_warp: Some(0.02),
+        limit_weft: Some(0.02),
+        limit_shear: Some(0.1),
     };
 
     /// Regenerated cellulose of 25 µm: E ≈ 3 GPa would give 75 kN/m; crinkles finer than any mesh take up a part of that
@@ -220,6 +247,9 @@ impl Material {
         air_drag: 1.0,
         yield_curvature: Some(120.0),
         hardening: 0.002,
+        limit_warp: Some(0.01),
+        limit_weft: Some(0.01),
+        limit_shear: Some(0.02),
     };
 
     /// Household aluminium of 16 µm: bends at 69e9 · (16e-6)³/(12 · 0.89) ≈ 2.6e-5 N·m and yields at a curvature of
@@ -238,6 +268,9 @@ impl Material {
         air_drag: 1.0,
         yield_curvature: Some(15.0),
         hardening: 0.005,
+        limit_warp: Some(0.01),
+        limit_weft: Some(0.01),
+        limit_shear: Some(0.02),
     };
 
     /// Tells the first dial that is out of its range. A material that passes has positive mass and positive energy.
@@ -268,6 +301,14 @@ impl Material {
         if let Some(curvature) = self.yield_curvature {
             check("yield_curvature", curvature, within(curvature, 0.0, 1e9), "0 to 1e9 per metre")?;
         }
+        for (field, limit) in [
+            ("limit_warp", self.limit_warp),
+            ("limit_weft", self.limit_weft),
+            ("limit_shear", self.limit_shear),
+        ] {
+            let Some(limit) = limit else { continue };
+            check(field, limit, within(limit, 1e-4, 10.0), "0.0001 to 10, as a fraction: 0.03 is 3 %")?;
+        }
         check("hardening", self.hardening, within(self.hardening, -10.0, 10.0), "-10 to 10 m")
     }
 
@@ -280,6 +321,11 @@ impl Material {
             shear: self.shear,
             compression: self.compression,
         }
+    }
+
+    /// How far it stretches and shears at most.
+    pub fn limits(&self) -> StrainLimits {
+        StrainLimits { warp: self.limit_warp, weft: self.limit_weft, shear: self.limit_shear }
     }
 
     /// The stiffness of its plates.
@@ -329,7 +375,7 @@ mod tests {
     #[test]
     fn mass_and_stiffness_that_are_not_positive_are_refused_by_name() {
         type Set = fn(&mut Material, f64);
-        let fields: [(&str, Set, &[f64]); 11] = [
+        let fields: [(&str, Set, &[f64]); 14] = [
             ("area_density", |m, v| m.area_density = v, &[0.0, -1.0]),
             ("stretch_warp", |m, v| m.stretch_warp = v, &[0.0, -1.0]),
             ("stretch_weft", |m, v| m.stretch_weft = v, &[0.0, -1.0]),
@@ -341,6 +387,9 @@ mod tests {
             ("air_drag", |m, v| m.air_drag = v, &[-0.1]),
             ("yield_curvature", |m, v| m.yield_curvature = Some(v), &[-0.1]),
             ("hardening", |m, v| m.hardening = v, &[-11.0]),
+            ("limit_warp", |m, v| m.limit_warp = Some(v), &[0.0, -0.1]),
+            ("limit_weft", |m, v| m.limit_weft = Some(v), &[0.0, -0.1]),
+            ("limit_shear", |m, v| m.limit_shear = Some(v), &[0.0, -0.1]),
         ];
         for (name, set, bad) in fields {
             for &value in bad.iter().chain(&[f64::NAN, f64::INFINITY, f64::NEG_INFINITY]) {

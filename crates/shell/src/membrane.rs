@@ -84,10 +84,10 @@ struct Deformed {
 
 /// A symmetric 2×2 matrix.
 #[derive(Clone, Copy)]
-struct Stress {
-    uu: f64,
-    vv: f64,
-    uv: f64,
+pub(crate) struct Stress {
+    pub(crate) uu: f64,
+    pub(crate) vv: f64,
+    pub(crate) uv: f64,
 }
 
 impl Membrane {
@@ -105,6 +105,18 @@ impl Membrane {
         let b = [Vec2::new(q2.y, -q2.x) / det, Vec2::new(-q1.y, q1.x) / det];
         let k = stiffness.scaled(0.5 * det.abs());
         Some(Self { b, k, lost: k.lost(), rest_strain: Vec3::ZERO })
+    }
+
+    /// The sides from the first point to the second and to the third at rest, in thread coordinates, in metres.
+    pub(crate) fn rest_sides(&self) -> [Vec2; 2] {
+        let [b1, b2] = self.b;
+        let det = b1.perp_dot(b2);
+        [Vec2::new(b2.y, -b2.x) / det, Vec2::new(-b1.y, b1.x) / det]
+    }
+
+    /// The stiffness of warp, weft and shear times rest area, in J.
+    pub(crate) fn stiffness_times_area(&self) -> [f64; 3] {
+        [self.k.warp, self.k.weft, self.k.shear]
     }
 
     /// Area at rest, in m².
@@ -135,7 +147,7 @@ impl Membrane {
     }
 
     /// What a stress does at the points: Σ F S bᵢ.
-    fn forces(&self, [fu, fv]: [Vec3; 2], stress: Stress) -> [Vec3; 3] {
+    pub(crate) fn forces(&self, [fu, fv]: [Vec3; 2], stress: Stress) -> [Vec3; 3] {
         let pu = stress.uu * fu + stress.uv * fv;
         let pv = stress.vv * fv + stress.uv * fu;
         let [g1, g2] = self.b.map(|b| b.x * pu + b.y * pv);
@@ -152,6 +164,16 @@ impl Membrane {
         let mut k = self.k;
         k.warp -= if fu.length_squared() < 1.0 { self.lost.x } else { 0.0 };
         k.weft -= if fv.length_squared() < 1.0 { self.lost.y } else { 0.0 };
+        self.assemble_with(k, [fu, fv], stress)
+    }
+
+    /// The same with another stiffness, times rest area.
+    pub(crate) fn assemble_with(
+        &self,
+        k: MembraneStiffness,
+        [fu, fv]: [Vec3; 2],
+        stress: Stress,
+    ) -> Block<3> {
         let rows = self.b.map(|b| [b.x * fu, b.y * fv, b.x * fv + b.y * fu]);
         let columns = rows.map(|[p, q, r]| [k.warp * p + k.cross * q, k.weft * q + k.cross * p, k.shear * r]);
         let between = |i: usize, j: usize| {
@@ -173,15 +195,24 @@ impl Membrane {
 }
 
 /// E_uu, E_vv, 2E_uv.
-fn green([fu, fv]: [Vec3; 2]) -> Vec3 {
+pub(crate) fn green([fu, fv]: [Vec3; 2]) -> Vec3 {
     Vec3::new(0.5 * (fu.length_squared() - 1.0), 0.5 * (fv.length_squared() - 1.0), fu.dot(fv))
+}
+
+/// E_uu, E_vv, 2E_uv linearised at `before`.
+pub(crate) fn predicted([fu, fv]: [Vec3; 2], [gu, gv]: [Vec3; 2]) -> Vec3 {
+    Vec3::new(
+        gu.dot(fu) - 0.5 * (gu.length_squared() + 1.0),
+        gv.dot(fv) - 0.5 * (gv.length_squared() + 1.0),
+        gu.dot(fv) + gv.dot(fu) - gu.dot(gv),
+    )
 }
 
 impl Stress {
     const ZERO: Self = Self { uu: 0.0, vv: 0.0, uv: 0.0 };
 
     /// Tension without compression: negative eigenvalues set to zero.
-    fn positive_part(self) -> Self {
+    pub(crate) fn positive_part(self) -> Self {
         let mean = 0.5 * (self.uu + self.vv);
         let half = 0.5 * (self.uu - self.vv);
         let radius = (half * half + self.uv * self.uv).sqrt();
@@ -226,13 +257,8 @@ impl Element<3> for Membrane {
 
     /// With the strain linearised at `previous` (F̂): E_uu ≈ F̂_u·F_u − ½F̂_u·F̂_u − ½, and so on.
     fn newton_hessian(&self, x: &[Vec3; 3], previous: &[Vec3; 3]) -> Block<3> {
-        let ([fu, fv], [gu, gv]) = (self.threads(x), self.threads(previous));
-        let strain = Vec3::new(
-            gu.dot(fu) - 0.5 * (gu.length_squared() + 1.0),
-            gv.dot(fv) - 0.5 * (gv.length_squared() + 1.0),
-            gu.dot(fv) + gv.dot(fu) - gu.dot(gv),
-        );
-        self.assemble([fu, fv], self.stress(strain).positive_part())
+        let (here, before) = (self.threads(x), self.threads(previous));
+        self.assemble(here, self.stress(predicted(here, before)).positive_part())
     }
 }
 

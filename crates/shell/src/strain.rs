@@ -1,8 +1,9 @@
 //! How far a cloth is from its rest shape: figures for reports, scalars for pictures.
 
+use dynamics::ActorReport;
 use geometry::Vec3;
 
-use crate::Membrane;
+use crate::{Membrane, StrainLimits};
 
 impl Membrane {
     /// Largest and smallest factor by which a length in the triangle has grown: the singular values of F.
@@ -52,6 +53,74 @@ impl Strain {
             strain.mean /= total_area;
         }
         strain
+    }
+}
+
+/// How far warp and weft are stretched at most, and how far they are from a right angle: what limits are about. Triangles whose
+/// points all follow exactly are passed over: no cloth decides about them.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct FabricStrain {
+    /// The largest stretch along the warp: 0.01 is one percent.
+    pub warp: f64,
+    /// The largest stretch along the weft.
+    pub weft: f64,
+    /// The largest cosine between warp and weft, F_u·F_v.
+    pub shear: f64,
+    /// Triangles beyond a limit.
+    pub beyond: usize,
+}
+
+impl FabricStrain {
+    /// Measures triangles whose points stand at `points`; where there are no `limits`, none is exceeded.
+    pub fn measure(
+        membranes: &[([u32; 3], Membrane)],
+        limits: &[StrainLimits],
+        known: &[bool],
+        points: &[Vec3],
+    ) -> Self {
+        let mut strain = Self::default();
+        for (index, (corners, membrane)) in membranes.iter().enumerate() {
+            let limits = limits.get(index).copied().unwrap_or_default();
+            if corners.iter().all(|&point| known[point as usize]) {
+                continue;
+            }
+            let [fu, fv] = membrane.threads(&corners.map(|point| points[point as usize]));
+            let now = [fu.length() - 1.0, fv.length() - 1.0, fu.dot(fv).abs()];
+            let beyond = |(now, limit): (&f64, Option<f64>)| limit.is_some_and(|limit| *now > limit + 1e-6);
+            let is_beyond = now.iter().zip([limits.warp, limits.weft, limits.shear]).any(beyond);
+            strain.warp = strain.warp.max(now[0]);
+            strain.weft = strain.weft.max(now[1]);
+            strain.shear = strain.shear.max(now[2]);
+            strain.beyond += usize::from(is_beyond);
+        }
+        strain
+    }
+
+    /// The shear as an angle, in degrees.
+    pub fn shear_degrees(&self) -> f64 {
+        self.shear.min(1.0).asin().to_degrees()
+    }
+
+    /// A sentence for the first frame of several with triangles beyond their limits; `before` has their number in the frame before.
+    pub(crate) fn warning(&self, before: &mut usize) -> Option<String> {
+        let is_first = std::mem::replace(before, self.beyond) == 0 && self.beyond > 0;
+        let Self { warp, weft, beyond, .. } = *self;
+        is_first.then(|| {
+            format!(
+                "from here on {beyond} triangles are beyond the limits of the fabric (warp {:.1} %, weft {:.1} %, shear {:.0}°), by the first \
+                 frame or by points that follow and are too far apart; they are led back as fast as that allows",
+                100.0 * warp,
+                100.0 * weft,
+                self.shear_degrees()
+            )
+        })
+    }
+
+    /// Adds the figures to a report.
+    pub(crate) fn report(&self, report: &mut ActorReport) {
+        report.add("strain/warp", "%", 100.0 * self.warp);
+        report.add("strain/weft", "%", 100.0 * self.weft);
+        report.add("shear/largest", "°", self.shear_degrees());
     }
 }
 
@@ -134,6 +203,25 @@ mod tests {
             "half of its triangles' area is strained"
         );
         assert!((strain.mean - 0.5 * strain.max_stretch).abs() < 1e-12);
+    }
+
+    #[test]
+    fn warp_weft_and_shear_are_told_apart_and_what_follows_is_passed_over() {
+        let rest = [Vec3::ZERO, Vec3::X, Vec3::Y, Vec3::X + Vec3::Y];
+        let made = |t: [u32; 3]| {
+            let axes = axes_from_direction(&t.map(|v| rest[v as usize]), Vec3::X).unwrap();
+            let stiffness = MembraneStiffness::isotropic(1000.0, 0.3);
+            (t, Membrane::new(&t.map(|v| rest[v as usize]), axes, stiffness).unwrap())
+        };
+        let membranes = [made([0, 1, 2]), made([1, 3, 2])];
+        let limits = [StrainLimits { warp: Some(0.03), ..StrainLimits::default() }; 2];
+        let pulled = rest.map(|p| Vec3::new(1.04 * p.x + 0.1 * p.y, 1.02 * p.y, 0.0));
+        let strain = FabricStrain::measure(&membranes, &limits, &[true, true, true, false], &pulled);
+        assert!((strain.warp - 0.04).abs() < 1e-12 && (strain.shear - 0.104).abs() < 1e-12);
+        assert!((strain.weft - ((1.02_f64.powi(2) + 0.01).sqrt() - 1.0)).abs() < 1e-12);
+        assert_eq!(strain.beyond, 1);
+        let none = FabricStrain::measure(&membranes, &limits, &[true; 4], &pulled);
+        assert_eq!(none, FabricStrain::default());
     }
 
     #[test]

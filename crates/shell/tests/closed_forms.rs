@@ -41,6 +41,9 @@ fn strip(cells: usize, gravity: f64) -> (Body, Vec<Vec3>) {
         air_drag: 0.0,
         yield_curvature: None,
         hardening: 0.0,
+        limit_warp: None,
+        limit_weft: None,
+        limit_shear: None,
     };
     let builder = ClothBuilder::new(&points, &triangles, &material).warp(Vec3::X).bending(Bending::Plates);
     let cloth = builder.build().unwrap();

@@ -165,8 +165,19 @@ pub(crate) fn still_key(clip: &Clip) -> BakeKey {
     add(format!("{:?}", clip.cuts).as_bytes());
     for mesh in &clip.meshes {
         // field by field: one that is added later must be thought of here
-        let Mesh { name, rest_points, vertex_points, faces, uvs, more_uvs, smoothing, parts, groups, skin } =
-            mesh;
+        let Mesh {
+            name,
+            rest_points,
+            vertex_points,
+            faces,
+            uvs,
+            more_uvs,
+            smoothing,
+            parts,
+            groups,
+            skin,
+            morph_targets,
+        } = mesh;
         add(name.as_bytes());
         add(bytemuck::cast_slice(rest_points));
         add(bytemuck::cast_slice(vertex_points));
@@ -181,6 +192,11 @@ pub(crate) fn still_key(clip: &Clip) -> BakeKey {
             add(bytemuck::cast_slice(&group.weights));
         }
         add(format!("{skin:?}").as_bytes());
+        for target in morph_targets {
+            add(target.name.as_bytes());
+            add(bytemuck::cast_slice(&target.offsets));
+            add(&target.weight.to_le_bytes());
+        }
     }
     add(format!("{:?}", clip.skeleton).as_bytes());
     add(format!("{:?}", clip.materials).as_bytes());
@@ -223,12 +239,18 @@ fn content_key(clip: &Clip) -> Result<BakeKey, Error> {
             add(bytemuck::cast_slice(&group.weights));
         }
         add(format!("{:?}", mesh.skin).as_bytes());
+        for target in &mesh.morph_targets {
+            add(target.name.as_bytes());
+            add(bytemuck::cast_slice(&target.offsets));
+            add(&target.weight.to_le_bytes());
+        }
     }
     add(format!("{:?}", clip.skeleton).as_bytes());
     for index in 0..clip.frame_count() {
         let frame = clip.frame(index)?;
         frame.points.iter().for_each(|points| add(bytemuck::cast_slice(points)));
         add(format!("{:?}", frame.pose).as_bytes());
+        clip.morph_weights(index)?.iter().for_each(|weights| add(bytemuck::cast_slice(weights)));
     }
     Ok(BakeKey::of(&[hasher.finalize().as_bytes()]))
 }
@@ -267,6 +289,13 @@ impl Frames for Cropped {
             return Err(clip::Error::NoSuchFrame { index, count: self.count() });
         }
         self.frames.grids(self.range.first + index)
+    }
+
+    fn morph_weights(&self, index: usize) -> clip::Result<Vec<Vec<f32>>> {
+        if index >= self.count() {
+            return Err(clip::Error::NoSuchFrame { index, count: self.count() });
+        }
+        self.frames.morph_weights(self.range.first + index)
     }
 }
 

@@ -46,4 +46,8 @@ impl Frames for Carried {
         }
         Ok(frame)
     }
+
+    fn morph_weights(&self, index: usize) -> clip::Result<Vec<Vec<f32>>> {
+        self.below.morph_weights(index)
+    }
 }

@@ -137,10 +137,11 @@ pub(crate) fn explain(schema: &mut Json) {
     }
 }
 
-/// A range that stands at a list, or at something that is a number or a list, holds for the numbers in it; in lists of keys, for
+/// A range that stands at a list or at a table of names, or at something that is a number or a list, holds for the numbers in it; in lists of keys, for
 /// the values and not for their times. Said at each number, so that editors understand it.
 pub(crate) fn spread_bounds(schema: &mut Json) {
-    if schema["items"].is_object() || schema["anyOf"].is_array() {
+    let is_table = schema["additionalProperties"].is_object();
+    if schema["items"].is_object() || schema["anyOf"].is_array() || is_table {
         let bounds: Vec<(&str, Json)> = HARD_BOUNDS
             .into_iter()
             .chain([USUAL])
@@ -148,6 +149,8 @@ pub(crate) fn spread_bounds(schema: &mut Json) {
             .collect();
         if let Some(branches) = schema["anyOf"].as_array_mut() {
             branches.iter_mut().for_each(|branch| bound(branch, &bounds));
+        } else if is_table {
+            bound(&mut schema["additionalProperties"], &bounds);
         } else if schema[KEYS] == true {
             let mut value = json!({ "type": "number" });
             bound(&mut value, &bounds);

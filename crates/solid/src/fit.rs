@@ -71,6 +71,19 @@ impl Fit {
         tolerance: f64,
         gamma: Option<f64>,
     ) -> Result<(Self, Gamma), Error> {
+        let known = vec![false; mesh.points().len()];
+        Self::with_known(mesh, embedding, areas, known, tolerance, gamma)
+    }
+
+    /// The same with points of the tets that stay where they are put.
+    pub fn with_known(
+        mesh: &TetMesh,
+        embedding: &Embedding,
+        areas: &[f64],
+        known: Vec<bool>,
+        tolerance: f64,
+        gamma: Option<f64>,
+    ) -> Result<(Self, Gamma), Error> {
         if areas.len() != embedding.len() {
             return Err(Error::Sizes { what: "vertex areas", expected: embedding.len(), got: areas.len() });
         }
@@ -82,6 +95,7 @@ impl Fit {
         let body = Body::builder(solid.masses)
             .energy(Elements::new(solid.tets))
             .energy(FitEnergy::new(embedding, areas))
+            .known(known)
             .build()?;
         let settings = dynamics::Settings { newton_iterations: 40, ..dynamics::Settings::default() };
         let stepper = Stepper::new(&body, mesh.points(), settings)?;

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use clip::{Animation, Clip, Diagnostic, Mesh, Severity};
+use layers::PhysicsSummary;
 use serde_json::{Value, json};
 
 use crate::console::Console;
@@ -22,6 +23,9 @@ pub(crate) struct Arguments {
     /// .flesh), a
     /// numbered sequence as in flag.####.obj, sample:NAME, or a shot file: what is baked of it so far
     file: PathBuf,
+    /// What physics says of the figure: contacts, skating, force that nothing gives, friction needed
+    #[arg(long)]
+    physics: bool,
     #[command(flatten)]
     reading: Reading,
     /// Answer with one JSON object
@@ -58,7 +62,11 @@ impl Arguments {
         let made = if is_shot { "shot" } else { "sample" };
         let format = description.as_ref().map_or(made.into(), |d| format!("{:?}", d.format).to_lowercase());
         let animations = description.map(|description| description.animations).unwrap_or_default();
-        let info = Info { file: &self.file, format, clip, animations, diagnostics };
+        let physics = match self.physics {
+            true => Some(layers::Physics::of(&clip)?.summary()),
+            false => None,
+        };
+        let info = Info { file: &self.file, format, clip, animations, diagnostics, physics };
         if self.json { console.answer_json(&info.json()) } else { console.answer(info.text()) }
     }
 }
@@ -70,6 +78,7 @@ struct Info<'a> {
     clip: Clip,
     animations: Vec<Animation>,
     diagnostics: Vec<Diagnostic>,
+    physics: Option<PhysicsSummary>,
 }
 
 impl Info<'_> {
@@ -84,7 +93,7 @@ impl Info<'_> {
             |animation| json!({ "name": animation.name, "seconds": animation.seconds, "channels": animation.channels }),
         );
         let joints = clip.skeleton.as_ref().map(|skeleton| skeleton.joints.as_slice()).unwrap_or_default();
-        json!({
+        let mut answer = json!({
             "ok": true,
             "file": self.file,
             "format": self.format,
@@ -102,7 +111,11 @@ impl Info<'_> {
             "groups": groups.collect::<Vec<_>>(),
             "materials": clip.materials.iter().map(|material| material.name.as_str()).collect::<Vec<_>>(),
             "problems": self.diagnostics,
-        })
+        });
+        if let Some(physics) = &self.physics {
+            answer["physics"] = json!(physics);
+        }
+        answer
     }
 
     fn text(&self) -> String {
@@ -136,6 +149,7 @@ impl Info<'_> {
             lines.push(format!("skeleton: {} joints under {}", skeleton.joints.len(), roots.join(", ")));
         }
         lines.extend(self.animations.iter().map(|a| format!("clip {}: {:.2} s", a.name, a.seconds)));
+        lines.extend(self.physics.iter().flat_map(physics_lines));
         lines.extend(self.diagnostics.iter().map(|problem| match problem.severity {
             Severity::Error => format!("error: {problem}"),
             Severity::Warning => format!("warning: {problem}"),
@@ -145,6 +159,26 @@ impl Info<'_> {
         }
         lines.join("\n")
     }
+}
+
+fn physics_lines(physics: &PhysicsSummary) -> [String; 4] {
+    [
+        format!(
+            "figure: {:.1} kg, on level ground at {:.3} m; {} contacts of soles",
+            physics.mass_kg,
+            physics.ground_m,
+            physics.contacts.len()
+        ),
+        format!(
+            "feet: skate by up to {:.1} mm while they stand, sink in by up to {:.1} mm (frame {})",
+            physics.skate_mm, physics.penetration_mm, physics.penetration_frame
+        ),
+        format!(
+            "force that nothing gives: {:.3} body weights at most (frame {}), {:.3} root mean square",
+            physics.root_residual_bw, physics.root_residual_frame, physics.root_residual_rms_bw
+        ),
+        format!("friction needed: {:.2} (frame {})", physics.friction_needed, physics.friction_frame),
+    ]
 }
 
 fn mesh_json(mesh: &Mesh) -> Value {

@@ -68,6 +68,9 @@ pub(crate) struct Arguments {
     /// Draw the skeleton
     #[arg(long)]
     bones: bool,
+    /// Draw the ground's force on each foot of a figure (0.8 m for a body weight), and its centres of mass and pressure
+    #[arg(long)]
+    forces: bool,
     /// Clay instead of the file's materials
     #[arg(long)]
     clay: bool,
@@ -107,6 +110,9 @@ impl Arguments {
             true => self.parts_of_shot()?,
             false => Parts { clip: self.reading.open(&self.input)?, values: Vec::new() },
         };
+        // arrows come of accelerations, which need all frames
+        let bare = clip.meshes.is_empty();
+        let clip = if self.forces { layers::Physics::of(&clip)?.with_forces(&clip) } else { clip };
         let clip = source::cropped(clip, self.frames)?;
         let open = |path: &PathBuf| source::cropped(self.reading.trust().open(path)?, self.frames);
         let beside = self.beside.as_ref().map(open).transpose()?;
@@ -122,7 +128,7 @@ impl Arguments {
         };
         let look = Look {
             wireframe: self.wireframe,
-            bones: self.bones,
+            bones: self.bones || bare,
             materials: !self.clay,
             shading: if self.flat { Shading::Flat } else { Shading::Smooth },
             ..Look::default()

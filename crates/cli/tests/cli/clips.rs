@@ -34,6 +34,32 @@ fn info_tells_what_a_file_holds() {
 }
 
 #[test]
+fn physics_of_a_figure_is_measured_and_drawn() {
+    let place = Place::new();
+    place.expect(0, &["convert", "sample:walker", "walk.bvh"]);
+    let info = place.json(&["info", "walk.bvh", "--physics", "--json"]);
+    let physics = &info["physics"];
+    let number = |key: &str| physics[key].as_f64().unwrap();
+    // drawn with feet that slide by 4 cm, and joints that tremble
+    assert!((20.0..80.0).contains(&number("skate_mm")), "{physics}");
+    assert!(number("root_residual_bw") > 0.05 && number("friction_needed") > 0.1, "{physics}");
+    assert!(number("penetration_mm") >= 0.0 && (40.0..90.0).contains(&number("mass_kg")));
+    has_keys(&physics["contacts"][0], &["point", "from", "to"]);
+    assert!(place.expect(0, &["info", "walk.bvh", "--physics"]).stdout.contains("friction needed"));
+    let picture = |more: &[&str]| {
+        place.expect(
+            0,
+            &[&["render", "walk.bvh", "out.png", "--size", "64x48", "--frame", "20"], more].concat(),
+        );
+        place.read("out.png")
+    };
+    assert_ne!(picture(&[]), picture(&["--forces"]));
+    place.cloth("cloth.glb", 4, 5);
+    let run = place.expect(1, &["info", "cloth.glb", "--physics"]);
+    assert!(run.stderr.contains("no skeleton"), "{}", run.stderr);
+}
+
+#[test]
 fn problems_are_found() {
     let place = Place::new();
     place.write("bad.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 5 5 5\nf 1 2 3\nf 1 2 2\n");

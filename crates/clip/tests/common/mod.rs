@@ -183,7 +183,7 @@ pub(crate) fn kitchen_sink() -> Vec<u8> {
         "meshes": [{ "primitives": [{
             "attributes": { "POSITION": position, "JOINTS_0": joints, "WEIGHTS_0": weights },
             "indices": indices, "mode": 5, "targets": [{ "POSITION": target }],
-        }] }],
+        }], "extras": { "targetNames": ["raised"] } }],
         "animations": [{
             "name": "all",
             "samplers": [

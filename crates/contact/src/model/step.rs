@@ -162,7 +162,7 @@ impl StageConstraint for BarrierContact {
         assembly.value(&self.with_stiffness(stage, &contacts, &assembly), &self.friction_contacts)
     }
 
-    fn assemble(&mut self, x: &[Vec3], force: &mut [Vec3], matrix: &mut Matrix) {
+    fn assemble(&mut self, x: &[Vec3], _: &[Vec3], force: &mut [Vec3], matrix: &mut Matrix) {
         let Some(mut stage) = self.stage.take() else { return };
         let here = self.contact_points(x, &self.state.obstacle_positions);
         let displacements = self.obstacle_displacements();

@@ -65,7 +65,7 @@ fn assembled(model: &mut BarrierContact, x: &[Vec3], diagonal: &[f64]) -> (Vec<V
         matrix.add(i as u32, i as u32, Mat3::IDENTITY * *value);
     }
     let mut force = vec![Vec3::ZERO; x.len()];
-    model.assemble(x, &mut force, &mut matrix);
+    model.assemble(x, x, &mut force, &mut matrix);
     let blocks = diagonal.iter().enumerate().map(|(i, value)| matrix.diagonal(i) - Mat3::IDENTITY * *value);
     (force, blocks.collect())
 }

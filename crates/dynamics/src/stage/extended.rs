@@ -66,7 +66,7 @@ impl ExtendedSystem {
         own: &'a mut Matrix,
         solver: &'a mut Solver,
     ) -> Result<(&'a mut Matrix, &'a mut Solver), Error> {
-        if constraints.is_empty() {
+        if constraints.iter().all(|constraint| constraint.keeps_pattern()) {
             return Ok((own, solver));
         }
         self.ensure_pattern(body, solver, constraints)?;

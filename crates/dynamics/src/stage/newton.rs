@@ -30,6 +30,8 @@ pub(crate) struct NewtonReport {
     pub(crate) converged: bool,
     /// How far obstacles and known points are behind their animation, in metres.
     pub(crate) lag: f64,
+    /// How far limits are exceeded at the end, as a share of them.
+    pub(crate) excess: f64,
 }
 
 /// One solve.
@@ -115,7 +117,8 @@ impl Newton<'_, '_> {
             self.linearise()?;
             self.solve_step()?;
             self.take_step()?;
-            if self.is_converged()? && self.are_constraints_satisfied()? {
+            let is_settled = self.is_converged()?;
+            if is_settled && self.are_constraints_satisfied()? {
                 self.progress.report.converged = true;
                 break;
             }
@@ -123,7 +126,9 @@ impl Newton<'_, '_> {
             if self.progress.bound.is_thrown && self.progress.report.iterations > MAX_THROWN {
                 break;
             }
-            if !self.globalize() {
+            if !self.globalize(is_settled)? {
+                // beyond a limit, but at rest there: the excess says the rest
+                self.progress.report.converged = is_settled && self.excess() > 0.0;
                 break;
             }
         }
@@ -193,12 +198,12 @@ impl Newton<'_, '_> {
     /// delta ← Newton's step, with the constraints' part in force and system.
     fn solve_step(&mut self) -> Result<(), Error> {
         self.aim_known_points();
-        let Self { work, body, stage, x, constraints, settings, .. } = self;
+        let Self { work, body, stage, x, previous, constraints, settings, .. } = self;
         work.update_constraint_residual(stage, x);
         let Workspace { extended, solver, system, force, delta, multipliers, constraint_residual, .. } =
             &mut **work;
         let (matrix, solver) = extended.select(body, constraints, system, solver)?;
-        constraints.iter_mut().for_each(|constraint| constraint.assemble(x, force, matrix));
+        constraints.iter_mut().for_each(|constraint| constraint.assemble(x, previous, force, matrix));
         let solution = solver.solve(
             matrix,
             force,
@@ -306,7 +311,15 @@ impl Newton<'_, '_> {
         if self.progress.is_converged(&self.settings, self.stage) {
             return Ok(true);
         }
-        if self.progress.line_search { Ok(false) } else { self.correct() }
+        if self.progress.line_search || self.settings.corrections == 0 {
+            return Ok(false);
+        }
+        for constraint in self.constraints.iter_mut() {
+            constraint.update(self.x)?;
+        }
+        // a factor knows nothing of constraints that come
+        let is_constrained = self.constraints.iter().any(|constraint| constraint.is_active());
+        if is_constrained { Ok(false) } else { self.correct() }
     }
 
     /// Goes on from a Newton step with the factor that it left: most of what is missing is of second order in that step,
@@ -352,35 +365,57 @@ impl Newton<'_, '_> {
     }
 
     /// Whether there is another iteration. Where full steps lead nowhere, the next ones have a line search.
-    fn globalize(&mut self) -> bool {
+    fn globalize(&mut self, is_settled: bool) -> Result<bool, Error> {
         let stalls = self.progress.stalls(&self.settings);
-        let is_over =
-            !self.progress.report.residual.is_finite() || self.progress.spent >= self.settings.iterations;
+        let is_over = !self.progress.report.residual.is_finite() || !self.may_go_on(is_settled)?;
         self.progress.earlier = if self.progress.round > 0 { self.progress.before } else { f64::INFINITY };
         match self.settings.globalization.search_from {
-            SearchFrom::Guess if !self.progress.line_search && (stalls || is_over) => {
+            SearchFrom::Guess if !self.progress.line_search && !is_settled && (stalls || is_over) => {
                 self.x.copy_from_slice(&self.guess);
                 self.previous.copy_from_slice(self.stage.start);
                 let report = NewtonReport { residual: 0.0, ..self.progress.report };
                 self.progress = Progress { report, line_search: true, ..Progress::new() };
-                true
+                Ok(true)
             }
             SearchFrom::Here if stalls => {
                 self.progress.line_search = true;
                 // half a step of the cloth beside a whole one of what pushes it would not be certified
                 self.progress.frozen_lag = self.progress.bound.lag;
                 self.constraints.iter_mut().for_each(|constraint| constraint.freeze());
-                !is_over
+                Ok(!is_over)
             }
-            _ => !is_over,
+            _ => Ok(!is_over),
         }
     }
 
+    /// Whether iterations are left. While a limit is exceeded there are some more, before which it is told that these are the last.
+    fn may_go_on(&mut self, is_settled: bool) -> Result<bool, Error> {
+        let NewtonSettings { iterations, extra_iterations, globalization, .. } = self.settings;
+        let spent = self.progress.spent;
+        let begins_anew = globalization.search_from == SearchFrom::Guess && !self.progress.line_search;
+        if spent < iterations || (begins_anew && !is_settled) || self.excess() == 0.0 {
+            return Ok(spent < iterations);
+        }
+        if spent == iterations && !is_settled {
+            self.are_constraints_satisfied()?;
+        }
+        Ok(spent < iterations + extra_iterations)
+    }
+
+    fn excess(&self) -> f64 {
+        self.constraints.iter().map(|constraint| constraint.excess(self.x)).fold(0.0, f64::max)
+    }
+
     fn end(self) -> NewtonReport {
+        let excess = self.excess();
         for constraint in self.constraints.iter_mut() {
             constraint.end_stage(self.x);
         }
-        NewtonReport { lag: self.progress.bound.lag.max(self.progress.frozen_lag), ..self.progress.report }
+        NewtonReport {
+            lag: self.progress.bound.lag.max(self.progress.frozen_lag),
+            excess,
+            ..self.progress.report
+        }
     }
 }
 

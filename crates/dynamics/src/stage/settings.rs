@@ -5,6 +5,8 @@
 pub(crate) struct NewtonSettings {
     /// Iterations at most.
     pub(crate) iterations: usize,
+    /// More of them while a limit is exceeded.
+    pub(crate) extra_iterations: usize,
     /// Stop when points are within this of the answer, in metres.
     pub(crate) tolerance: f64,
     /// Where it begins.
@@ -74,6 +76,7 @@ impl NewtonSettings {
     pub(crate) fn smooth(iterations: usize, tolerance: f64) -> Self {
         Self {
             iterations,
+            extra_iterations: 10,
             tolerance,
             guess: Guess::Prediction,
             globalization: Globalization {
@@ -114,6 +117,7 @@ impl NewtonSettings {
     pub(crate) fn constrained(self) -> Self {
         Self {
             iterations: self.iterations.min(8),
+            extra_iterations: 16,
             tolerance: 4.0 * self.tolerance,
             guess: Guess::Start,
             globalization: Globalization {

@@ -138,6 +138,7 @@ impl Stepper {
         };
         let mut solved = self.solve(body, guide, &problem, &mut [], &mut x2)?;
         solved.iterations += first.iterations;
+        solved.excess = solved.excess.max(first.excess);
         self.finish(body, state, &base, s, x2);
         if !solved.converged {
             return Ok(Attempt { report: solved, error: f64::INFINITY, step_ratio: 2.0 });

@@ -115,6 +115,8 @@ fn properties(schema: &Value, table: &str) -> Value {
         "height" => definition("HeightRegion"),
         "fabric" => definition("MaterialDials"),
         "skeleton.parts" => definition("FleshPart"),
+        "morph.targets" => definition("MorphTarget"),
+        "morph.targets.regions" => definition("TargetRegion"),
         "tests" => definition("Tests"),
         "tests.regions" => definition("TestRegion"),
         "then" => definition("Then"),
@@ -143,7 +145,7 @@ fn materials() -> String {
     let words =
         presets.iter().map(|(preset, _)| vec![format!("`{}`", preset.name), preset.description.to_owned()]);
     type Dial = (&'static str, &'static str, fn(&Material) -> f64);
-    let dials: [Dial; 11] = [
+    let dials: [Dial; 14] = [
         ("area_density", "kg/m²", |m| m.area_density),
         ("stretch_warp", "N/m", |m| m.stretch_warp),
         ("stretch_weft", "N/m", |m| m.stretch_weft),
@@ -155,6 +157,9 @@ fn materials() -> String {
         ("air_drag", "", |m| m.air_drag),
         ("yield_curvature", "1/m", |m| m.yield_curvature.unwrap_or(f64::INFINITY)),
         ("hardening", "m", |m| m.hardening),
+        ("limit_warp", "", |m| m.limit_warp.unwrap_or(f64::INFINITY)),
+        ("limit_weft", "", |m| m.limit_weft.unwrap_or(f64::INFINITY)),
+        ("limit_shear", "", |m| m.limit_shear.unwrap_or(f64::INFINITY)),
     ];
     let number = |value: f64| match value {
         f64::INFINITY => String::from("–"),

@@ -92,6 +92,7 @@ fn kind(schema: &Value) -> String {
             "Artwork" => "a file or a pattern, below".into(),
             "FleshTets" => "a whole number, 1 to 2000000, or a file".into(),
             "Separated" => "a frame or a file".into(),
+            "Footing" => "a height, a slope or a mesh, below".into(),
             "FilePath" => "a file".into(),
             "MeshNames" => "a name, a list of names, or `\"*\"`".into(),
             // words are lists of constants, everything else has keys
@@ -124,7 +125,9 @@ fn kind(schema: &Value) -> String {
         "array" if schema["maxItems"] == 3 && schema["minItems"] == 2 => "two or three numbers",
         "array" if schema["maxItems"] == 3 => "three numbers",
         "array" if schema["maxItems"] == 2 => "two numbers",
+        "array" if schema["items"]["type"] == "number" => "a list of numbers",
         "array" => "a list of texts",
+        "object" if schema["additionalProperties"]["maxItems"] == 3 => "a table of three numbers each",
         "integer" => "a whole number",
         "number" => "a number",
         "boolean" => "`true` or `false`",

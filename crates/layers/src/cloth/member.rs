@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use dynamics::CUT_SIZES;
 use geometry::{Bounds, Vec3};
-use shell::{ClothActor, ClothBuilder, ClothReport, ClothSetup, InextensibleThreads, Uvs, Weave};
+use shell::{ClothActor, ClothBuilder, ClothReport, ClothSetup, InextensibleThreads, Maps, Uvs, Weave};
 use shot::{LayerError, Target};
 
 use super::Cloth;
@@ -23,10 +23,13 @@ impl Cloth {
         let (rest, triangles, uvs) = (mesh.rest(), mesh.point_triangles(), corner_uvs(mesh));
         let material = self.fabric().map_err(LayerError::new)?;
         let wind = self.wind.field().map_err(LayerError::new)?;
+        let limit = self.limit_factor.as_ref().map(|factor| weights(factor, input)).transpose()?;
+        let limit: Option<Vec<f64>> = limit.map(|factor| factor.into_iter().map(f64::from).collect());
         let cloth = ClothBuilder::new(&rest, &triangles, &material)
             .uvs(uvs.as_ref().map_or(Uvs::None, |uvs| Uvs::PerCorner(uvs)))
             .wind(Arc::new(wind))
             .bending(self.bending)
+            .maps(Maps { limit: limit.as_deref(), ..Maps::default() })
             .build()
             .map_err(LayerError::new)?;
         let follow = match &self.follow {

@@ -92,6 +92,18 @@ pub struct FabricDials {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("minimum" = 0.0, "maximum" = 1000.0, "x-usual" = [0.0, 10.0]))]
     pub air_drag: Option<f64>,
+    /// How much it stretches along the warp at most, as a fraction: 0.03 is 3 %; 10 is as good as no limit. Default: the material's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("minimum" = 1e-4, "maximum" = 10.0, "x-usual" = [0.005, 0.1]))]
+    pub limit_warp: Option<f64>,
+    /// How much it stretches along the weft at most. Default: the material's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("minimum" = 1e-4, "maximum" = 10.0, "x-usual" = [0.005, 0.1]))]
+    pub limit_weft: Option<f64>,
+    /// How far the angle between warp and weft may be from a right one, as its cosine: 0.5 is 30 degrees. Default: the material's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("minimum" = 1e-4, "maximum" = 10.0, "x-usual" = [0.01, 1.0]))]
+    pub limit_shear: Option<f64>,
 }
 
 impl FabricDials {
@@ -109,6 +121,9 @@ impl FabricDials {
             bend_weft: self.bend_weft.unwrap_or(preset.bend_weft),
             damping: self.damping.unwrap_or(preset.damping),
             air_drag: self.air_drag.unwrap_or(preset.air_drag),
+            limit_warp: self.limit_warp.or(preset.limit_warp),
+            limit_weft: self.limit_weft.or(preset.limit_weft),
+            limit_shear: self.limit_shear.or(preset.limit_shear),
             ..preset
         })
     }

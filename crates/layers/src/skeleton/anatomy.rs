@@ -41,15 +41,24 @@ impl Anatomy {
 }
 
 /// One skin of all meshes that the same joints move.
-struct Rig {
-    joints: Vec<Joint>,
-    skin: Skin,
+pub(crate) struct Rig {
+    pub(crate) joints: Vec<Joint>,
+    pub(crate) skin: Skin,
     /// Which meshes are in it, in order, with the number of their first point.
-    meshes: Vec<(usize, usize)>,
+    pub(crate) meshes: Vec<(usize, usize)>,
 }
 
 impl Rig {
-    fn new(input: &Target) -> Result<Self, LayerError> {
+    pub(crate) fn new(input: &Target) -> Result<Self, LayerError> {
+        Self::with_meshes(input, |_| true)
+    }
+
+    /// The skin of the target alone.
+    pub(crate) fn of_target(input: &Target) -> Result<Self, LayerError> {
+        Self::with_meshes(input, |_| false)
+    }
+
+    fn with_meshes(input: &Target, takes: impl Fn(usize) -> bool) -> Result<Self, LayerError> {
         let clip = &input.clip;
         let (Some(skeleton), Some(first)) = (&clip.skeleton, &input.mesh().skin) else {
             return Err(LayerError::new(format!(
@@ -64,7 +73,9 @@ impl Rig {
             rest_from_joint[joint] = Some(affine(bind).inverse());
         }
         let mut meshes = vec![(input.mesh, DAffine3::IDENTITY)];
-        for (index, mesh) in clip.meshes.iter().enumerate().filter(|(index, _)| *index != input.mesh) {
+        for (index, mesh) in
+            clip.meshes.iter().enumerate().filter(|(index, _)| *index != input.mesh && takes(*index))
+        {
             let Some(skin) = &mesh.skin else { continue };
             // on a joint that both know, the two spaces agree
             let shared =
@@ -118,7 +129,7 @@ fn affine(matrix: Mat4) -> DAffine3 {
 }
 
 /// The volume that triangles enclose, in m³.
-pub(super) fn volume(points: impl Fn(u32) -> Vec3, triangles: &[[u32; 3]]) -> f64 {
+pub(crate) fn volume(points: impl Fn(u32) -> Vec3, triangles: &[[u32; 3]]) -> f64 {
     let of = |t: &[u32; 3]| {
         let [a, b, c] = t.map(&points);
         a.dot(b.cross(c)) / 6.0

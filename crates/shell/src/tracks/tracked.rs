@@ -12,7 +12,7 @@ use linear::ConstraintRows;
 
 use super::{Averages, ConstraintStrength, ForceLimit, linear_between};
 use crate::actor::carry_along;
-use crate::{Cloth, Creases, Membrane, Plasticity, Strain};
+use crate::{Cloth, Creases, FabricStrain, Membrane, Plasticity, Strain};
 
 /// What a tracked shell is made of.
 pub struct TrackedSetup<'a> {
@@ -352,8 +352,8 @@ impl Actor for TrackedShell {
             self.report_slipping(&gaps, &mut report);
         }
         let strain = Strain::measure(&self.membranes, self.positions(state));
-        report.add("strain/max stretch", "%", 100.0 * strain.max_stretch);
         report.add("strain/mean", "%", 100.0 * strain.mean);
+        FabricStrain::measure(&self.membranes, &[], &self.known, self.positions(state)).report(&mut report);
         let crease = self.deepest_crease(state);
         if crease > 0.0 {
             report.add("crease/deepest", "1/m", crease);

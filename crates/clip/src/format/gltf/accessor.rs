@@ -1,5 +1,7 @@
 //! Accessors: typed, possibly sparse, possibly quantised views of a buffer. Checked once against the buffer's length,
-//! then read without a chance to fail.
+//! and read from disk when their values are asked for.
+
+use std::borrow::Cow;
 
 use super::container::{Bytes, Container};
 use crate::Result;
@@ -76,8 +78,36 @@ impl Run {
         Some(Self { bytes: view.slice(offset, length)?, stride })
     }
 
+    fn load(&self) -> Result<Loaded<'_>> {
+        Ok(Loaded { bytes: self.bytes.read()?, stride: self.stride })
+    }
+}
+
+/// The same in memory.
+struct Loaded<'a> {
+    bytes: Cow<'a, [u8]>,
+    stride: usize,
+}
+
+impl Loaded<'_> {
     fn at(&self, index: usize) -> &[u8] {
-        &self.bytes.as_slice()[index * self.stride..]
+        &self.bytes[index * self.stride..]
+    }
+}
+
+/// Indices in rising order, and what stands there instead.
+#[derive(Clone)]
+struct Sparse {
+    count: usize,
+    index: Component,
+    indices: Run,
+    values: Run,
+}
+
+impl Sparse {
+    fn load_indices(&self) -> Result<Vec<u32>> {
+        let indices = self.indices.load()?;
+        Ok((0..self.count).map(|i| self.index.index(indices.at(i))).collect())
     }
 }
 
@@ -89,8 +119,16 @@ pub(super) struct Accessor<const N: usize> {
     normalized: bool,
     /// `None`: all zeros.
     run: Option<Run>,
-    /// Indices in rising order, and what stands there instead.
-    sparse: Option<(Vec<u32>, Run)>,
+    sparse: Option<Sparse>,
+}
+
+/// The elements of an accessor, in memory.
+pub(super) struct Values<'a, const N: usize> {
+    count: usize,
+    component: Component,
+    normalized: bool,
+    run: Option<Loaded<'a>>,
+    sparse: Option<(Vec<u32>, Loaded<'a>)>,
 }
 
 impl<const N: usize> Accessor<N> {
@@ -138,17 +176,18 @@ impl<const N: usize> Accessor<N> {
                 let size = index_kind.size();
                 let indices = Run::new(&bytes, sparse.indices.byte_offset, size, sparse.count, size)
                     .ok_or_else(|| outside("its sparse indices"))?;
-                let indices: Vec<u32> = (0..sparse.count).map(|i| index_kind.index(indices.at(i))).collect();
+                let (bytes, _) = container.view(sparse.values.buffer_view)?;
+                let values = Run::new(&bytes, sparse.values.byte_offset, element, sparse.count, element)
+                    .ok_or_else(|| outside("its sparse values"))?;
+                let found = Sparse { count: sparse.count, index: index_kind, indices, values };
+                let indices = found.load_indices()?;
                 if !indices.is_sorted_by(|a, b| a < b) {
                     return Err(bad("sparse indices must rise".into()));
                 }
                 if indices.last().is_some_and(|&last| last as usize >= accessor.count) {
                     return Err(bad(format!("a sparse index is beyond its {} elements", accessor.count)));
                 }
-                let (bytes, _) = container.view(sparse.values.buffer_view)?;
-                let values = Run::new(&bytes, sparse.values.byte_offset, element, sparse.count, element)
-                    .ok_or_else(|| outside("its sparse values"))?;
-                Some((indices, values))
+                Some(found)
             }
         };
         Ok(Self { count: accessor.count, component: kind, normalized: accessor.normalized, run, sparse })
@@ -158,7 +197,29 @@ impl<const N: usize> Accessor<N> {
         self.count
     }
 
-    /// The element at `index`, which must be below [`Accessor::len`].
+    /// All elements of an accessor of the document.
+    pub(super) fn read(container: &Container, index: usize) -> Result<Vec<[f32; N]>> {
+        Self::new(container, index)?.to_vec()
+    }
+
+    /// All elements.
+    pub(super) fn to_vec(&self) -> Result<Vec<[f32; N]>> {
+        Ok(self.load()?.to_vec())
+    }
+
+    /// Takes the elements into memory.
+    pub(super) fn load(&self) -> Result<Values<'_, N>> {
+        let run = self.run.as_ref().map(Run::load).transpose()?;
+        let sparse = match &self.sparse {
+            Some(sparse) => Some((sparse.load_indices()?, sparse.values.load()?)),
+            None => None,
+        };
+        Ok(Values { count: self.count, component: self.component, normalized: self.normalized, run, sparse })
+    }
+}
+
+impl<const N: usize> Values<'_, N> {
+    /// The element at `index`, which must be below the count.
     pub(super) fn get(&self, index: usize) -> [f32; N] {
         if let Some((indices, values)) = &self.sparse
             && let Ok(found) = indices.binary_search(&(index as u32))
@@ -174,11 +235,9 @@ impl<const N: usize> Accessor<N> {
         if let Some(run) = &self.run {
             if self.component == Component::F32 && run.stride == 4 * N && cfg!(target_endian = "little") {
                 // bytes as they lie in memory: one copy
-                all.as_flattened_mut().iter_mut().zip(run.bytes.as_slice().chunks_exact(4)).for_each(
-                    |(to, from)| {
-                        *to = f32::from_le_bytes([from[0], from[1], from[2], from[3]]);
-                    },
-                );
+                all.as_flattened_mut().iter_mut().zip(run.bytes.chunks_exact(4)).for_each(|(to, from)| {
+                    *to = f32::from_le_bytes([from[0], from[1], from[2], from[3]]);
+                });
             } else {
                 all.iter_mut().enumerate().for_each(|(index, to)| *to = self.element(run, index));
             }
@@ -195,7 +254,7 @@ impl<const N: usize> Accessor<N> {
     /// the first argument is the place in `rising`.
     pub(super) fn for_each_scaled(&self, rising: &[u32], weight: f32, mut add: impl FnMut(usize, [f32; N])) {
         if let Some(run) = &self.run {
-            let bytes = run.bytes.as_slice();
+            let bytes = &run.bytes;
             if self.component == Component::F32 {
                 for (place, &index) in rising.iter().enumerate() {
                     let start = index as usize * run.stride;
@@ -229,7 +288,7 @@ impl<const N: usize> Accessor<N> {
         }
     }
 
-    fn element(&self, run: &Run, index: usize) -> [f32; N] {
+    fn element(&self, run: &Loaded<'_>, index: usize) -> [f32; N] {
         let bytes = run.at(index);
         std::array::from_fn(|i| self.component.float(&bytes[i * self.component.size()..], self.normalized))
     }
@@ -239,13 +298,14 @@ impl<const N: usize> Accessor<N> {
     /// All elements as unsigned integers: vertex indices, joint numbers.
     pub(super) fn indices(container: &Container, index: usize) -> Result<Vec<[u32; N]>> {
         let accessor = Self::new(container, index)?;
+        let accessor = accessor.load()?;
         if !matches!(accessor.component, Component::U8 | Component::U16 | Component::U32) {
             return Err(
                 container.malformed(format!("accessors[{index}]"), "indices must be unsigned integers")
             );
         }
         let size = accessor.component.size();
-        let element = |run: &Run, index: usize| -> [u32; N] {
+        let element = |run: &Loaded<'_>, index: usize| -> [u32; N] {
             let bytes = run.at(index);
             std::array::from_fn(|i| accessor.component.index(&bytes[i * size..]))
         };

@@ -1,15 +1,17 @@
 //! The bytes of a glTF file: the GLB container, buffers beside it, data URIs.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::document::Document;
+use crate::files::PlainFile;
 use crate::format::malformed;
 use crate::{Error, Files, Result};
 
-/// A file opened: its JSON understood, its buffers in memory. Nothing in it is copied again.
+/// A file opened: its JSON understood, its buffers where they are, on disk or, when they stand in the JSON, in memory.
 pub(super) struct Container {
     pub(super) path: PathBuf,
     pub(super) files: Files,
@@ -19,27 +21,46 @@ pub(super) struct Container {
     pub(super) total_length: usize,
 }
 
-/// A run of bytes that are shared.
+/// A run of bytes that are shared, read when they are asked for.
 #[derive(Clone)]
 pub(super) struct Bytes {
-    all: Arc<Vec<u8>>,
+    source: Source,
     range: Range<usize>,
+}
+
+#[derive(Clone)]
+enum Source {
+    Memory(Arc<Vec<u8>>),
+    File(Arc<PlainFile>),
 }
 
 impl Bytes {
     fn whole(bytes: Vec<u8>) -> Self {
-        Self { range: 0..bytes.len(), all: Arc::new(bytes) }
+        Self { range: 0..bytes.len(), source: Source::Memory(Arc::new(bytes)) }
+    }
+
+    fn of_file(file: PlainFile) -> Self {
+        let length = usize::try_from(file.length()).unwrap_or(usize::MAX);
+        Self { range: 0..length, source: Source::File(Arc::new(file)) }
     }
 
     /// A part of the run; `None` when it does not lie inside.
     pub(super) fn slice(&self, offset: usize, length: usize) -> Option<Self> {
         let start = self.range.start.checked_add(offset)?;
         let end = start.checked_add(length)?;
-        (end <= self.range.end).then(|| Self { all: Arc::clone(&self.all), range: start..end })
+        (end <= self.range.end).then(|| Self { source: self.source.clone(), range: start..end })
     }
 
-    pub(super) fn as_slice(&self) -> &[u8] {
-        &self.all[self.range.clone()]
+    /// The bytes themselves.
+    pub(super) fn read(&self) -> Result<Cow<'_, [u8]>> {
+        match &self.source {
+            Source::Memory(all) => Ok(Cow::Borrowed(&all[self.range.clone()])),
+            Source::File(file) => {
+                let mut bytes = vec![0; self.range.len()];
+                file.read_at(self.range.start as u64, &mut bytes)?;
+                Ok(Cow::Owned(bytes))
+            }
+        }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -65,7 +86,7 @@ impl Container {
             let problem = format!("it needs {name}, which we do not read; export it again without that");
             return Err(Error::Unsupported { path: path.to_path_buf(), problem });
         }
-        // however many buffers name a file, it is in memory once
+        // however many buffers name a file, it is open once
         let mut beside: BTreeMap<PathBuf, Bytes> = BTreeMap::new();
         let mut buffers = Vec::with_capacity(document.buffers.len());
         for (index, buffer) in document.buffers.iter().enumerate() {
@@ -76,7 +97,7 @@ impl Container {
                     Resource::File(file) => match beside.get(&file) {
                         Some(bytes) => bytes.clone(),
                         None => {
-                            let bytes = Bytes::whole(files.read(&file)?);
+                            let bytes = Bytes::of_file(files.open(&file)?);
                             beside.insert(file, bytes.clone());
                             bytes
                         }
@@ -133,13 +154,12 @@ impl Container {
 
 /// The JSON of a glTF or GLB, and the GLB's binary chunk.
 fn read_document(path: &Path, files: &Files) -> Result<(Document, Option<Bytes>)> {
-    let bytes = Bytes::whole(files.read(path)?);
-    let (json, binary) = match bytes.as_slice().starts_with(b"glTF") {
-        true => chunks(path, &bytes)?,
-        false => (bytes, None),
-    };
-    let json = json.as_slice();
-    let json = json.strip_prefix(b"\xef\xbb\xbf").unwrap_or(json);
+    let file = files.open(path)?;
+    let is_binary = file.start(4)? == b"glTF";
+    let bytes = Bytes::of_file(file);
+    let (json, binary) = if is_binary { chunks(path, &bytes)? } else { (bytes, None) };
+    let json = json.read()?;
+    let json = json.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&json);
     let document: Document = serde_json::from_slice(json).map_err(|error| {
         let place = format!("JSON line {}, column {}", error.line(), error.column());
         malformed(path, place, error.to_string())
@@ -151,15 +171,20 @@ fn read_document(path: &Path, files: &Files) -> Result<(Document, Option<Bytes>)
     Ok((document, binary))
 }
 
+/// A GLB has two chunks, and whatever an extension adds.
+const MOST_CHUNKS: usize = 1000;
+
 /// Splits a GLB into its JSON and binary chunks.
 fn chunks(path: &Path, bytes: &Bytes) -> Result<(Bytes, Option<Bytes>)> {
-    let word = |at: usize| {
-        let four = bytes.as_slice().get(at..at + 4)?;
-        Some(u32::from_le_bytes([four[0], four[1], four[2], four[3]]) as usize)
-    };
     let cut =
         |at: usize| malformed(path, format!("byte {at}"), "the file ends inside a header: it was cut short");
-    let version = word(4).ok_or_else(|| cut(4))?;
+    let words = |at: usize| -> Result<[usize; 2]> {
+        let eight = bytes.slice(at, 8).ok_or_else(|| cut(at))?;
+        let eight = eight.read()?;
+        let word = |i: usize| u32::from_le_bytes([eight[i], eight[i + 1], eight[i + 2], eight[i + 3]]);
+        Ok([word(0) as usize, word(4) as usize])
+    };
+    let version = words(4)?[0];
     if version != 2 {
         let problem = format!("it is a GLB of version {version}; we read 2");
         return Err(Error::Unsupported { path: path.to_path_buf(), problem });
@@ -167,8 +192,14 @@ fn chunks(path: &Path, bytes: &Bytes) -> Result<(Bytes, Option<Bytes>)> {
     let mut json = None;
     let mut binary = None;
     let mut at = 12;
-    while at < bytes.len() {
-        let (length, kind) = word(at).zip(word(at + 4)).ok_or_else(|| cut(at))?;
+    for number in 0.. {
+        if at >= bytes.len() {
+            break;
+        }
+        if number == MOST_CHUNKS {
+            return Err(malformed(path, format!("byte {at}"), format!("it has more than {number} chunks")));
+        }
+        let [length, kind] = words(at)?;
         let chunk = bytes.slice(at + 8, length).ok_or_else(|| {
             let problem =
                 format!("a chunk of {length} bytes begins here, but the file ends before: it was cut short");

@@ -130,6 +130,8 @@ pub(super) struct Mesh {
     pub(super) primitives: Vec<Primitive>,
     #[serde(default)]
     pub(super) weights: Vec<f32>,
+    /// `targetNames`, by the habit of exporters.
+    pub(super) extras: Option<Value>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -54,15 +54,13 @@ impl Frames for GltfFrames {
         if index >= self.count {
             return Err(Error::NoSuchFrame { index, count: self.count });
         }
-        let time = (self.first_frame + index as f64) / self.frame_rate_hz;
-        // keys are floats: a frame that lies on one must meet it
-        let tolerance = 1e-3 / self.frame_rate_hz;
+        let (time, tolerance) = self.time(index);
         let pose = self.graph.pose(&self.motion, time, tolerance, self.scale);
         let worlds = self.graph.worlds(&pose);
         let mut points = Vec::with_capacity(self.instances.len());
         for instance in &self.instances {
             let weights = self.weights(instance, &pose, time, tolerance);
-            let of_mesh = self.place(instance, instance.shape.morphed(&weights), &pose, &worlds);
+            let of_mesh = self.place(instance, instance.shape.morphed(&weights)?, &pose, &worlds);
             if let Some(point) = of_mesh.iter().position(|p| !p.iter().all(|c| c.is_finite())) {
                 return Err(Error::NotFinite { mesh: instance.name.clone(), frame: index, point });
             }
@@ -71,9 +69,23 @@ impl Frames for GltfFrames {
         let pose = self.joint_nodes.iter().map(|&node| pose.locals[node]).collect();
         Ok(Frame { points, pose })
     }
+
+    fn morph_weights(&self, index: usize) -> Result<Vec<Vec<f32>>> {
+        if index >= self.count {
+            return Err(Error::NoSuchFrame { index, count: self.count });
+        }
+        let (time, tolerance) = self.time(index);
+        let pose = self.graph.pose(&self.motion, time, tolerance, self.scale);
+        Ok(self.instances.iter().map(|instance| self.weights(instance, &pose, time, tolerance)).collect())
+    }
 }
 
 impl GltfFrames {
+    /// When a frame is, and how near a key must be to lie on it: keys are floats, and a frame that lies on one must meet it.
+    fn time(&self, index: usize) -> (f64, f64) {
+        ((self.first_frame + index as f64) / self.frame_rate_hz, 1e-3 / self.frame_rate_hz)
+    }
+
     /// The morph weights at a time; those of pieces that are not shown are zero.
     fn weights(&self, instance: &Instance, pose: &Pose, time: f64, tolerance: f64) -> Vec<f32> {
         let mut weights = Vec::with_capacity(instance.shape.target_count);

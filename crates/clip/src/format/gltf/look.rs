@@ -79,7 +79,7 @@ impl Pictures {
                         return Err(container
                             .malformed(at, "the pictures overlap: together they are longer than the file"));
                     }
-                    view.as_slice().to_vec()
+                    view.read()?.into_owned()
                 }
                 (None, bytes) => bytes.unwrap_or_default(),
             };

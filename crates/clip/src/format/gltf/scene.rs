@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use glam::{DMat4, Mat4};
+use glam::{DMat3, DMat4, Mat4};
 
 use super::accessor::Accessor;
 use super::container::Container;
@@ -14,7 +14,7 @@ use super::shape::Shape;
 use super::track::Property;
 use crate::format::moments::transform_points;
 use crate::format::{DEFAULT_FRAME_RATE_HZ, ReadOptions, UniqueNames, name_of};
-use crate::{Clip, Joint, Mesh, Result, Skeleton, Skin};
+use crate::{Clip, Joint, Mesh, MorphTarget, Result, Skeleton, Skin};
 
 /// The key in a node's `extras` by which we know that its children are one mesh, split over time.
 pub(super) const SEGMENTS: &str = "followthrough_segments";
@@ -39,10 +39,17 @@ pub(super) fn read(container: &Container, options: &ReadOptions) -> Result<Clip>
     let joint_nodes = joint_nodes(&graph, &motion, &skins, &instances);
     let skeleton = skeleton(container, &graph, &joint_nodes);
     let worlds = graph.worlds(&graph.rest_pose());
-    let meshes = instances
+    let mut meshes: Vec<Mesh> = instances
         .iter()
         .map(|instance| rest_mesh(instance, &skins, &worlds, &joint_nodes, &skeleton))
         .collect();
+    // in a file of ours, targets are frames and have no names
+    let is_ours = animation.is_some_and(|index| Timing::noted(container, index).is_some());
+    for (mesh, instance) in meshes.iter_mut().zip(&instances) {
+        if !is_ours || target_names(container, instance).is_some() {
+            mesh.morph_targets = morph_targets(container, instance, &skins, &worlds, &joint_nodes)?;
+        }
+    }
 
     let name = animation.map_or_else(|| name_of(&container.path), |index| animation_name(document, index));
     let skeleton = (!skeleton.joints.is_empty()).then_some(skeleton);
@@ -74,6 +81,16 @@ struct Timing {
 }
 
 impl Timing {
+    /// What a file of ours says.
+    fn noted(container: &Container, animation: usize) -> Option<Self> {
+        let extras = container.document.animations[animation].extras.as_ref()?;
+        let note = |name: &str| extras.get(name)?.as_f64().filter(|value| value.is_finite() && *value >= 0.0);
+        let [frame_rate_hz, first, count] =
+            [note("frame_rate_hz")?, note("first_frame")?, note("frame_count")?];
+        let sound = frame_rate_hz > 0.0 && (1.0..=MOST_FRAMES).contains(&count);
+        sound.then_some(Self { frame_rate_hz, first_frame: first.floor(), count: count as usize })
+    }
+
     /// From what is asked for, then from what a file of ours says, then from the keys.
     fn new(
         container: &Container,
@@ -85,16 +102,10 @@ impl Timing {
             let frame_rate_hz = options.frame_rate_hz.unwrap_or(DEFAULT_FRAME_RATE_HZ);
             return Ok(Self { frame_rate_hz, first_frame: 0.0, count: 1 });
         };
-        let extras = container.document.animations[index].extras.as_ref();
-        let note =
-            |name: &str| extras?.get(name)?.as_f64().filter(|value| value.is_finite() && *value >= 0.0);
-        if let (Some(rate), Some(first), Some(count)) =
-            (note("frame_rate_hz"), note("first_frame"), note("frame_count"))
-            && options.frame_rate_hz.is_none_or(|asked| asked == rate)
-            && rate > 0.0
-            && (1.0..=MOST_FRAMES).contains(&count)
+        if let Some(noted) = Self::noted(container, index)
+            && options.frame_rate_hz.is_none_or(|asked| asked == noted.frame_rate_hz)
         {
-            return Ok(Self { frame_rate_hz: rate, first_frame: first.floor(), count: count as usize });
+            return Ok(noted);
         }
         let frame_rate_hz = options.frame_rate_hz.unwrap_or_else(|| rate_of_keys(motion));
         let last = (motion.end() * frame_rate_hz + 1e-3).floor();
@@ -122,7 +133,7 @@ fn read_skins(container: &Container) -> Result<Vec<SkinBinds>> {
             container.item(&container.document.nodes, joint, "nodes")?;
         }
         let matrices = match skin.inverse_bind_matrices {
-            Some(accessor) => Accessor::<16>::new(container, accessor)?.to_vec(),
+            Some(accessor) => Accessor::<16>::read(container, accessor)?,
             None => vec![Mat4::IDENTITY.to_cols_array(); skin.joints.len()],
         };
         if matrices.len() < skin.joints.len() {
@@ -259,23 +270,11 @@ fn rest_mesh(
 ) -> Mesh {
     let mut mesh = instance.shape.mesh.clone();
     mesh.name = instance.name.clone();
-    let Some(skin) = instance.skin.map(|skin| &skins[skin]) else {
-        // of a split mesh, the first piece is the one that rests in full size
-        let node = instance.pieces[0].node;
-        transform_points(&mut mesh.rest_points, &worlds[node]);
-        return mesh;
-    };
-    // The bind shape has its own place and unit. What brings it into the world undeformed is what brings the joint
-    // nearest to the root there; when the file rests in its bind pose, all joints agree on it.
+    let world_from_rest = world_from_rest(instance, skins, worlds, joint_nodes);
+    transform_points(&mut mesh.rest_points, &world_from_rest);
+    let Some(skin) = instance.skin.map(|skin| &skins[skin]) else { return mesh };
     let depth = |node: usize| joint_nodes.iter().position(|&other| other == node).unwrap_or(usize::MAX);
-    let root = (0..skin.joints.len()).min_by_key(|&joint| depth(skin.joints[joint])).unwrap_or(0);
-    let world_from_bind =
-        skin.joints.get(root).map_or(DMat4::IDENTITY, |&node| worlds[node] * skin.joint_from_bind[root]);
-    let usable = world_from_bind.determinant().abs() > 1e-12 && world_from_bind.is_finite();
-    let world_from_bind = if usable { world_from_bind } else { DMat4::IDENTITY };
-    let bind_from_world = world_from_bind.inverse();
-    transform_points(&mut mesh.rest_points, &world_from_bind);
-
+    let bind_from_world = world_from_rest.inverse();
     let binds = skin.joints.iter().zip(&skin.joint_from_bind);
     let binds: Vec<(usize, Mat4)> = binds
         .map(|(&node, &joint_from_bind)| (depth(node), (joint_from_bind * bind_from_world).as_mat4()))
@@ -288,4 +287,57 @@ fn rest_mesh(
     }
     mesh.skin = Some(skin);
     mesh
+}
+
+/// What brings a mesh at rest from its own space into the world.
+fn world_from_rest(
+    instance: &Instance,
+    skins: &[SkinBinds],
+    worlds: &[DMat4],
+    joint_nodes: &[usize],
+) -> DMat4 {
+    let Some(skin) = instance.skin.map(|skin| &skins[skin]) else {
+        // of a split mesh, the first piece is the one that rests in full size
+        return worlds[instance.pieces[0].node];
+    };
+    // The bind shape has its own place and unit. What brings it into the world undeformed is what brings the joint
+    // nearest to the root there; when the file rests in its bind pose, all joints agree on it.
+    let depth = |node: usize| joint_nodes.iter().position(|&other| other == node).unwrap_or(usize::MAX);
+    let root = (0..skin.joints.len()).min_by_key(|&joint| depth(skin.joints[joint])).unwrap_or(0);
+    let world_from_bind =
+        skin.joints.get(root).map_or(DMat4::IDENTITY, |&node| worlds[node] * skin.joint_from_bind[root]);
+    let usable = world_from_bind.determinant().abs() > 1e-12 && world_from_bind.is_finite();
+    if usable { world_from_bind } else { DMat4::IDENTITY }
+}
+
+/// The names that exporters write into a mesh's extras; nothing where there are none.
+fn target_names<'a>(container: &'a Container, instance: &Instance) -> Option<Vec<Option<&'a str>>> {
+    let mesh = container.document.nodes[instance.pieces[0].node].mesh?;
+    let extras = container.document.meshes.get(mesh)?.extras.as_ref()?;
+    Some(extras.get("targetNames")?.as_array()?.iter().map(|name| name.as_str()).collect())
+}
+
+/// The sculpted shapes of a mesh, as offsets between rest points. Normals and targets that move nothing else are no shapes of their own,
+/// but keep their places, so that weights fit.
+fn morph_targets(
+    container: &Container,
+    instance: &Instance,
+    skins: &[SkinBinds],
+    worlds: &[DMat4],
+    joint_nodes: &[usize],
+) -> Result<Vec<MorphTarget>> {
+    let names = target_names(container, instance).unwrap_or_default();
+    let weights: Vec<f32> = instance.pieces.iter().flat_map(|piece| piece.weights.iter().copied()).collect();
+    let turned = DMat3::from_mat4(world_from_rest(instance, skins, worlds, joint_nodes));
+    let mut unique = UniqueNames::default();
+    let of = |target: usize| {
+        let name = names.get(target).copied().flatten().filter(|name| !name.is_empty());
+        let name = unique.take(&name.map_or_else(|| format!("target {target}"), str::to_owned));
+        let mut offsets = instance.shape.offsets(target)?;
+        for offset in &mut offsets {
+            *offset = (turned * glam::Vec3::from(*offset).as_dvec3()).as_vec3().to_array();
+        }
+        Ok(MorphTarget { name, offsets, weight: weights.get(target).copied().unwrap_or(0.0) })
+    };
+    (0..instance.shape.target_count).map(of).collect()
 }

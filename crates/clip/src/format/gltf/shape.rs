@@ -29,8 +29,8 @@ struct Block {
 }
 
 impl Shape {
-    /// The rest points moved by morph targets.
-    pub(super) fn morphed(&self, weights: &[f32]) -> Vec<[f32; 3]> {
+    /// The rest points moved by morph targets. Only those with a weight are read.
+    pub(super) fn morphed(&self, weights: &[f32]) -> Result<Vec<[f32; 3]>> {
         let mut points = self.mesh.rest_points.clone();
         for (target, &weight) in weights.iter().enumerate().take(self.target_count) {
             if weight == 0.0 {
@@ -39,13 +39,26 @@ impl Shape {
             for block in &self.blocks {
                 let Some(Some(deltas)) = block.targets.get(target) else { continue };
                 let points = &mut points[block.points.clone()];
-                deltas.for_each_scaled(&block.representatives, weight, |point, [x, y, z]| {
+                deltas.load()?.for_each_scaled(&block.representatives, weight, |point, [x, y, z]| {
                     let to = &mut points[point];
                     *to = [to[0] + x, to[1] + y, to[2] + z];
                 });
             }
         }
-        points
+        Ok(points)
+    }
+
+    /// How far a morph target moves each point, in the mesh's own space.
+    pub(super) fn offsets(&self, target: usize) -> Result<Vec<[f32; 3]>> {
+        let mut offsets = vec![[0.0; 3]; self.mesh.point_count()];
+        for block in &self.blocks {
+            let Some(Some(deltas)) = block.targets.get(target) else { continue };
+            let offsets = &mut offsets[block.points.clone()];
+            deltas
+                .load()?
+                .for_each_scaled(&block.representatives, 1.0, |point, offset| offsets[point] = offset);
+        }
+        Ok(offsets)
     }
 
     /// Reads a mesh. A clip that we split over several meshes is given as all of them: one topology, the morph
@@ -98,7 +111,7 @@ impl Shape {
         }
         let mut blocks: Vec<Block> = blocks.into_iter().map(|(_, block)| block).collect();
         let target_count = blocks.iter().map(|block| block.targets.len()).max().unwrap_or(0);
-        let (vertex_points, representatives) = weld(&columns, &blocks);
+        let (vertex_points, representatives) = weld(&columns, &blocks)?;
         for block in &mut blocks {
             let start = representatives.partition_point(|&vertex| (vertex as usize) < block.vertices.start);
             let end = representatives.partition_point(|&vertex| (vertex as usize) < block.vertices.end);
@@ -174,7 +187,7 @@ impl Columns {
         let Some(&position) = primitive.attributes.get("POSITION") else {
             return Err(container.malformed(place, "it has no POSITION"));
         };
-        let positions = Accessor::<3>::new(container, position)?.to_vec();
+        let positions = Accessor::<3>::read(container, position)?;
         if let Some(bad) = positions.iter().position(|p| !p.iter().all(|c| c.is_finite())) {
             let problem = format!(
                 "POSITION {bad} is not a finite number; repair it in the program that wrote the file"
@@ -217,7 +230,7 @@ impl Columns {
     fn append_normals_and_uvs(&mut self, block: &VertexBlock) -> Result<()> {
         let &VertexBlock { container, primitive, start, .. } = block;
         if let Some(&index) = primitive.attributes.get("NORMAL") {
-            let normals = Accessor::<3>::new(container, index)?.to_vec();
+            let normals = Accessor::<3>::read(container, index)?;
             block.check("NORMAL", normals.len())?;
             self.normals.resize(start, [0.0; 3]);
             self.normals.extend(normals);
@@ -225,7 +238,7 @@ impl Columns {
         for set in 0.. {
             let name = format!("TEXCOORD_{set}");
             let Some(&index) = primitive.attributes.get(&name) else { break };
-            let uvs = Accessor::<2>::new(container, index)?.to_vec();
+            let uvs = Accessor::<2>::read(container, index)?;
             block.check(&name, uvs.len())?;
             if self.uvs.len() == set {
                 self.uvs.push(Vec::new());
@@ -241,12 +254,10 @@ impl Columns {
         let Some(&index) = primitive.attributes.get("COLOR_0") else { return Ok(()) };
         let wide = container.item(&container.document.accessors, index, "accessors")?.kind == "VEC4";
         let colors: Vec<[f32; 4]> = match wide {
-            true => Accessor::<4>::new(container, index)?.to_vec(),
-            false => Accessor::<3>::new(container, index)?
-                .to_vec()
-                .into_iter()
-                .map(|[r, g, b]| [r, g, b, 1.0])
-                .collect(),
+            true => Accessor::<4>::read(container, index)?,
+            false => {
+                Accessor::<3>::read(container, index)?.into_iter().map(|[r, g, b]| [r, g, b, 1.0]).collect()
+            }
         };
         block.check("COLOR_0", colors.len())?;
         self.color_width = self.color_width.max(if wide { 4 } else { 3 });
@@ -264,7 +275,7 @@ impl Columns {
             let Some(name) = name.strip_prefix('_').filter(|name| scalar && !name.is_empty()) else {
                 continue;
             };
-            let values = Accessor::<1>::new(container, index)?.to_vec();
+            let values = Accessor::<1>::read(container, index)?;
             block.check(name, values.len())?;
             let column = self.extra.entry(name.to_string()).or_default();
             column.resize(start, 0.0);
@@ -312,7 +323,7 @@ fn read_influences(
             break;
         };
         let joints = Accessor::<4>::indices(container, joints)?;
-        let weights = Accessor::<4>::new(container, weights)?.to_vec();
+        let weights = Accessor::<4>::read(container, weights)?;
         if joints.len() != count || weights.len() != count {
             return Err(
                 container.malformed(place, format!("{} or {} does not fit POSITION", names[0], names[1]))
@@ -397,15 +408,51 @@ fn push_triangles(
 
 /// Finds the vertices that always stand on one point: equal to the bit in rest position, skin and every morph target.
 ///
-/// Returns the point of each vertex, and the first vertex of each point; points are numbered as they first occur.
-fn weld(columns: &Columns, blocks: &[Block]) -> (Vec<u32>, Vec<u32>) {
-    let bits = |p: [f32; 3]| p.map(f32::to_bits);
+/// Returns the point of each vertex, and the first vertex of each point; points are numbered as they first occur. Targets are read one at a
+/// time, twice: for fingerprints, and to see whether vertices with equal ones are equal.
+fn weld(columns: &Columns, blocks: &[Block]) -> Result<(Vec<u32>, Vec<u32>)> {
+    let count = columns.positions.len();
+    let fingerprints = fingerprints(columns, blocks)?;
+    let skin = |vertex: u32| columns.influences.get(vertex as usize).map_or(&[][..], Vec::as_slice);
+    let mut first_of: HashMap<([u32; 3], u64), Vec<u32>> = HashMap::new();
+    // the vertex that each seems to be one with: itself, or an earlier one
+    let mut twins: Vec<u32> = (0..count as u32).collect();
+    for vertex in 0..count as u32 {
+        let Some(&print) = fingerprints.get(&vertex) else { continue };
+        let print =
+            skin(vertex).iter().fold(print, |p, &(joint, weight)| mix(mix(p, joint), weight.to_bits()));
+        let candidates = first_of.entry((bits(columns.positions[vertex as usize]), print)).or_default();
+        match candidates.iter().find(|&&known| skin(known) == skin(vertex)) {
+            Some(&known) => twins[vertex as usize] = known,
+            None => candidates.push(vertex),
+        }
+    }
+    separate(&mut twins, blocks)?;
+    let mut points: Vec<u32> = Vec::with_capacity(count);
+    let mut representatives: Vec<u32> = Vec::new();
+    for (vertex, &twin) in twins.iter().enumerate() {
+        if twin as usize == vertex {
+            points.push(representatives.len() as u32);
+            representatives.push(twin);
+        } else {
+            points.push(points[twin as usize]);
+        }
+    }
+    Ok((points, representatives))
+}
+
+fn bits(p: [f32; 3]) -> [u32; 3] {
+    p.map(f32::to_bits)
+}
+
+/// A number for each vertex that shares its place with another, made from how all targets move it.
+fn fingerprints(columns: &Columns, blocks: &[Block]) -> Result<HashMap<u32, u64>> {
     let count = columns.positions.len();
     let mut at_place: HashMap<[u32; 3], u32> = HashMap::with_capacity(count);
     for &position in &columns.positions {
         *at_place.entry(bits(position)).or_default() += 1;
     }
-    // only vertices that share their place with another are worth looking at closely
+    // only these are worth looking at closely
     let shared: Vec<u32> =
         (0..count as u32).filter(|&v| at_place[&bits(columns.positions[v as usize])] > 1).collect();
     let mut fingerprints: HashMap<u32, u64> = shared.iter().map(|&vertex| (vertex, 0)).collect();
@@ -413,7 +460,8 @@ fn weld(columns: &Columns, blocks: &[Block]) -> (Vec<u32>, Vec<u32>) {
         let start = shared.partition_point(|&v| (v as usize) < block.vertices.start);
         let end = shared.partition_point(|&v| (v as usize) < block.vertices.end);
         let inside = &shared[start..end];
-        for deltas in block.targets.iter().flatten() {
+        for deltas in block.targets.iter().flatten().filter(|_| !inside.is_empty()) {
+            let deltas = deltas.load()?;
             for &vertex in inside {
                 let delta = bits(deltas.get(vertex as usize - block.vertices.start));
                 // the keys of the map are these vertices
@@ -423,40 +471,36 @@ fn weld(columns: &Columns, blocks: &[Block]) -> (Vec<u32>, Vec<u32>) {
             }
         }
     }
-    let same = |a: u32, b: u32| {
-        let skin = |vertex: u32| columns.influences.get(vertex as usize);
-        skin(a) == skin(b) && {
-            let target = |vertex: u32, target: usize| {
-                let block = blocks.iter().find(|block| block.vertices.contains(&(vertex as usize)))?;
-                let deltas = block.targets.get(target)?.as_ref()?;
-                Some(bits(deltas.get(vertex as usize - block.vertices.start)))
-            };
-            let targets = blocks.iter().map(|block| block.targets.len()).max().unwrap_or(0);
-            let zero = Some([0; 3]);
-            (0..targets).all(|t| target(a, t).or(zero) == target(b, t).or(zero))
-        }
-    };
-    let mut first_of: HashMap<([u32; 3], u64), Vec<u32>> = HashMap::new();
-    let mut vertex_points = Vec::with_capacity(count);
-    let mut representatives: Vec<u32> = Vec::new();
-    for vertex in 0..count as u32 {
-        let place = bits(columns.positions[vertex as usize]);
-        let mut point = representatives.len() as u32;
-        if let Some(&print) = fingerprints.get(&vertex) {
-            let skin = columns.influences.get(vertex as usize).map_or(&[][..], Vec::as_slice);
-            let print = skin.iter().fold(print, |p, &(joint, weight)| mix(mix(p, joint), weight.to_bits()));
-            let candidates = first_of.entry((place, print)).or_default();
-            match candidates.iter().find(|&&known| same(representatives[known as usize], vertex)) {
-                Some(&known) => point = known,
-                None => candidates.push(point),
+    Ok(fingerprints)
+}
+
+/// Takes twins apart that some target moves differently.
+fn separate(twins: &mut [u32], blocks: &[Block]) -> Result<()> {
+    let pairs: Vec<u32> =
+        (0..twins.len() as u32).filter(|&vertex| twins[vertex as usize] != vertex).collect();
+    if pairs.is_empty() {
+        return Ok(());
+    }
+    let targets = blocks.iter().map(|block| block.targets.len()).max().unwrap_or(0);
+    for target in 0..targets {
+        let load = |block: &Block| match block.targets.get(target) {
+            Some(Some(deltas)) => deltas.to_vec().map(|deltas| (block.vertices.clone(), deltas)),
+            _ => Ok((0..0, Vec::new())),
+        };
+        let loaded = blocks.iter().map(load).collect::<Result<Vec<_>>>()?;
+        let delta = |vertex: u32| {
+            let (range, deltas) = loaded.iter().find(|(range, _)| range.contains(&(vertex as usize)))?;
+            Some(bits(deltas[vertex as usize - range.start]))
+        };
+        let zero = Some([0; 3]);
+        for &vertex in &pairs {
+            let twin = twins[vertex as usize];
+            if twin != vertex && delta(vertex).or(zero) != delta(twin).or(zero) {
+                twins[vertex as usize] = vertex;
             }
         }
-        if point as usize == representatives.len() {
-            representatives.push(vertex);
-        }
-        vertex_points.push(point);
     }
-    (vertex_points, representatives)
+    Ok(())
 }
 
 /// Stirs a word into a fingerprint.

@@ -42,11 +42,8 @@ impl Track {
         place: &str,
     ) -> Result<Self> {
         let bad = |problem: String| container.malformed(place, problem);
-        let times: Vec<f64> = Accessor::<1>::new(container, sampler.input)?
-            .to_vec()
-            .into_iter()
-            .map(|[t]| f64::from(t))
-            .collect();
+        let times: Vec<f64> =
+            Accessor::<1>::read(container, sampler.input)?.into_iter().map(|[t]| f64::from(t)).collect();
         if times.is_empty() {
             return Err(bad("it has no keys".into()));
         }
@@ -55,10 +52,10 @@ impl Track {
         }
         let values: Vec<f32> = match property {
             Property::Translation | Property::Scale => {
-                Accessor::<3>::new(container, sampler.output)?.to_vec().into_flattened()
+                Accessor::<3>::read(container, sampler.output)?.into_flattened()
             }
-            Property::Rotation => Accessor::<4>::new(container, sampler.output)?.to_vec().into_flattened(),
-            Property::Weights => Accessor::<1>::new(container, sampler.output)?.to_vec().into_flattened(),
+            Property::Rotation => Accessor::<4>::read(container, sampler.output)?.into_flattened(),
+            Property::Weights => Accessor::<1>::read(container, sampler.output)?.into_flattened(),
         };
         let interpolation = match sampler.interpolation.as_deref() {
             None | Some("LINEAR") => Interpolation::Linear,

@@ -57,7 +57,7 @@ impl StageConstraint for Floor {
         x.iter().map(|x| -self.kappa * x.y.ln()).sum()
     }
 
-    fn assemble(&mut self, x: &[Vec3], force: &mut [Vec3], matrix: &mut Matrix) {
+    fn assemble(&mut self, x: &[Vec3], _: &[Vec3], force: &mut [Vec3], matrix: &mut Matrix) {
         for (i, x) in x.iter().enumerate() {
             force[i].y += self.kappa / x.y;
             let stiffness = Mat3::from_diagonal(self.kappa / (x.y * x.y) * Vec3::Y);
@@ -128,7 +128,7 @@ impl StageConstraint for Rope {
         (self.pull(x).0.powi(2) - self.tension.powi(2)) / (2.0 * self.stiffness)
     }
 
-    fn assemble(&mut self, x: &[Vec3], force: &mut [Vec3], matrix: &mut Matrix) {
+    fn assemble(&mut self, x: &[Vec3], _: &[Vec3], force: &mut [Vec3], matrix: &mut Matrix) {
         let (tension, n, length) = self.pull(x);
         force[1] += tension * n;
         force[2] -= tension * n;

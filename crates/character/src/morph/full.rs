@@ -1,0 +1,565 @@
+//! The same morph with every point of its tets free, stepped by the engine: what the reduced one is measured against.
+
+use std::sync::Arc;
+
+use dynamics::{
+    Block, Body, Element, Energy, GuideSample, Integrator, StageHistory, State, StaticGuide, Stepper,
+    Substeps,
+};
+use geometry::Vec3;
+use glam::Mat4;
+use linear::{Matrix, Pattern};
+use solid::{Law, Tet};
+
+use crate::Error;
+use crate::frames::{Frame, Pose};
+
+use super::inertia::Swing;
+use super::{Limit, Morph, MorphLaw, PoseSpace, PoseWeights};
+
+/// A morph in all its points.
+pub struct FullMorph {
+    body: Body,
+    stepper: Stepper,
+    state: State,
+    guide: StaticGuide,
+    /// u at the end of the step before the last.
+    earlier: Vec<Vec3>,
+    /// What of the deformation stays.
+    plastic: Vec<Vec3>,
+    shared: Shared,
+    poses: [Pose; 2],
+    frames: [Vec<Frame>; 3],
+    weights: Vec<f64>,
+    tau: f64,
+    energy: f64,
+    step: f64,
+    /// Pushes on points of the skin, in newtons.
+    pushes: Vec<(usize, Vec3)>,
+    started: bool,
+}
+
+/// What a full morph keeps of the one it was made of.
+struct Shared {
+    rest: Vec<Vec3>,
+    joints: Vec<Vec<(u32, f64)>>,
+    skin: Vec<Vec3>,
+    influences: Vec<Vec<(u32, f64)>>,
+    embedding: geometry::Embedding,
+    joint_from_rest: Vec<glam::DAffine3>,
+    masses: Vec<Vec<f64>>,
+    rests: Vec<Vec<Vec3>>,
+    details: Vec<Vec<Vec3>>,
+    plasticity: Vec<(super::Plasticity, f64)>,
+    space: PoseSpace,
+    interpolation: PoseWeights,
+    limit: Limit,
+    gravity: Vec3,
+    size: f64,
+}
+
+/// At rest, points are within this part of the size of where forces balance.
+const SETTLED: f64 = 1e-9;
+
+impl FullMorph {
+    /// Prepares a body for steps of `step` seconds.
+    pub fn new(morph: &Morph, step: f64) -> Result<Self, Error> {
+        if !(step > 0.0 && step <= 1.0) {
+            let range = "above 0, and at most 1";
+            return Err(Error::Range { what: "the step in seconds", value: step, range });
+        }
+        let (space, interpolation, limit) = morph.full_interpolation()?;
+        let volume = &morph.volume;
+        let targets = &morph.targets;
+        let energy = PoseEnergy::new(morph);
+        let body =
+            Body::builder(targets[0].masses.clone()).energy(energy).known(volume.known.clone()).build()?;
+        let rest = volume.mesh.points().to_vec();
+        let settings = dynamics::Settings {
+            integrator: Integrator::BackwardEuler,
+            substeps: Substeps::Fixed(1),
+            ..dynamics::Settings::default()
+        };
+        let stepper = Stepper::new(&body, &rest, settings)?;
+        let frames = vec![Frame::REST; morph.joint_from_rest.len()];
+        let pose = Pose::rest(&morph.joint_from_rest);
+        let shared = Shared {
+            joints: volume.joints.clone(),
+            skin: morph.skin.points.clone(),
+            influences: morph.skin.influences.clone(),
+            embedding: volume.embedding.clone(),
+            joint_from_rest: morph.joint_from_rest.clone(),
+            masses: targets.iter().map(|target| target.masses.clone()).collect(),
+            rests: targets.iter().map(|target| target.displacement(volume)).collect(),
+            details: targets.iter().map(|target| target.detail.clone()).collect(),
+            plasticity: targets.iter().map(|target| (target.plasticity, target.measure)).collect(),
+            space,
+            interpolation,
+            limit,
+            gravity: morph.settings.gravity,
+            size: morph.size,
+            rest: rest.clone(),
+        };
+        Ok(Self {
+            body,
+            stepper,
+            guide: StaticGuide::new(rest.clone()),
+            earlier: vec![Vec3::ZERO; rest.len()],
+            plastic: vec![Vec3::ZERO; rest.len()],
+            state: State::at_rest(rest),
+            poses: [pose.clone(), pose],
+            frames: [frames.clone(), frames.clone(), frames],
+            weights: vec![0.0; targets.len()],
+            tau: 1.0,
+            energy: 0.0,
+            step,
+            pushes: Vec::new(),
+            started: false,
+            shared,
+        })
+    }
+
+    /// ω: how much of each target there is now.
+    pub fn weights(&self) -> &[f64] {
+        &self.weights
+    }
+
+    /// How much of negative weights was kept at the last step.
+    pub fn limited(&self) -> f64 {
+        self.tau
+    }
+
+    /// Elastic energy at the end of the last step, in joules.
+    pub fn elastic_energy(&self) -> f64 {
+        self.energy
+    }
+
+    /// ½ u̇ᵀMu̇ as seen from the bones, in joules.
+    pub fn kinetic_energy(&self) -> f64 {
+        self.body.kinetic_energy(&self.state.velocities)
+    }
+
+    /// u: displacements in the bind pose.
+    pub fn displacements(&self) -> Vec<Vec3> {
+        self.state.positions.iter().zip(&self.shared.rest).map(|(x, rest)| *x - *rest).collect()
+    }
+
+    /// Advances by `seconds`, a whole number of steps, at the end of which joints are at `world_from_joints`. The first call puts the
+    /// flesh there at rest.
+    pub fn step(&mut self, world_from_joints: &[Mat4], channels: &[f64], seconds: f64) -> Result<(), Error> {
+        let [before, now] = &mut self.poses;
+        std::mem::swap(before, now);
+        if let Err(error) = now.set(&self.shared.joint_from_rest, world_from_joints) {
+            std::mem::swap(before, now);
+            return Err(error);
+        }
+        if !self.started {
+            return self.begin(channels);
+        }
+        let count = (seconds / self.step).round().max(0.0) as usize;
+        for k in 1..=count {
+            Pose::between(&self.poses[0], &self.poses[1], k as f64 / count as f64, &mut self.frames[2]);
+            self.inner_step(channels)?;
+        }
+        self.pushes.clear();
+        Ok(())
+    }
+
+    /// Pushes a point of the skin with a force in newtons, during the next [`FullMorph::step`].
+    pub fn push(&mut self, point: usize, force: Vec3) -> Result<(), Error> {
+        let expected = self.shared.skin.len();
+        if point >= expected {
+            return Err(Error::CountMismatch { what: "points of the skin", found: point + 1, expected });
+        }
+        if !force.is_finite() {
+            return Err(Error::NotFinite { what: "the force on point", index: point });
+        }
+        self.pushes.push((point, force));
+        Ok(())
+    }
+
+    /// Where the points of the skin are now.
+    pub fn surface(&self) -> Vec<Vec3> {
+        let shared = &self.shared;
+        let moved = shared.embedding.apply(&self.displacements());
+        let frames = &self.frames[1];
+        let place = |p: usize| {
+            let detail: Vec3 =
+                self.weights.iter().zip(&shared.details).map(|(w, detail)| *w * detail[p]).sum();
+            let x = shared.skin[p] + moved[p] + detail;
+            let by = |&(joint, weight): &(u32, f64)| {
+                weight * frames[joint as usize].world_from_rest.transform_point3(x)
+            };
+            shared.influences[p].iter().map(by).sum()
+        };
+        (0..shared.skin.len()).map(place).collect()
+    }
+
+    /// The state as bytes: the exact bits.
+    pub fn checkpoint(&self) -> Vec<u8> {
+        let flags = [f64::from(u8::from(self.started)), self.state.time];
+        let vectors = [&self.state.positions, &self.state.velocities, &self.earlier, &self.plastic];
+        let vectors = vectors.into_iter().flatten().flat_map(|v| v.to_array());
+        let poses = self.poses.iter().flat_map(Pose::numbers);
+        let frames = self.frames[..2].iter().flatten().flat_map(Frame::numbers);
+        flags
+            .into_iter()
+            .chain(vectors)
+            .chain(poses)
+            .chain(frames)
+            .chain(self.weights.iter().copied())
+            .flat_map(f64::to_le_bytes)
+            .collect()
+    }
+
+    /// The reverse of [`FullMorph::checkpoint`].
+    pub fn restore(&mut self, checkpoint: &[u8]) -> Result<(), Error> {
+        let (words, rest) = checkpoint.as_chunks::<8>();
+        if !rest.is_empty() || words.len() * 8 != self.checkpoint().len() {
+            return Err(Error::Packed { problem: "the checkpoint is not one of this morph" });
+        }
+        let mut numbers = words.iter().map(|word| f64::from_le_bytes(*word));
+        let mut next = || numbers.next().unwrap_or(0.0);
+        self.started = next() != 0.0;
+        let time = next();
+        for list in
+            [&mut self.state.positions, &mut self.state.velocities, &mut self.earlier, &mut self.plastic]
+        {
+            for v in list {
+                *v = Vec3::new(next(), next(), next());
+            }
+        }
+        self.state.time = time;
+        self.state.accelerations.clear();
+        self.poses.iter_mut().for_each(|pose| pose.set_numbers(&mut next));
+        for frame in self.frames[..2].iter_mut().flatten() {
+            *frame = Frame::from_numbers(&mut next);
+        }
+        self.weights.iter_mut().for_each(|w| *w = next());
+        Ok(())
+    }
+
+    fn begin(&mut self, channels: &[f64]) -> Result<(), Error> {
+        let now = self.poses[1].clone();
+        self.poses[0].copy_from(&now);
+        for frames in &mut self.frames {
+            Pose::between(&now, &now, 1.0, frames);
+        }
+        self.interpolate(channels);
+        self.settle(true)?;
+        self.earlier = self.displacements();
+        self.started = true;
+        Ok(())
+    }
+
+    /// Where the flesh rests between two targets of these weights, seen from the bind pose: not on a straight line where one is harder.
+    pub(super) fn rest_between(&mut self, pair: [usize; 2], weights: [f64; 2]) -> Result<Vec<Vec3>, Error> {
+        self.weights.fill(0.0);
+        pair.iter().zip(weights).for_each(|(&target, weight)| self.weights[target] += weight);
+        self.settle(false)?;
+        Ok(self.displacements())
+    }
+
+    /// Goes to where the targets, as they are weighted, and gravity, where it is `pulling`, balance.
+    fn settle(&mut self, pulling: bool) -> Result<(), Error> {
+        let mut x = self.shared.rest.clone();
+        for (weight, rest) in self.weights.iter().zip(&self.shared.rests) {
+            x.iter_mut().zip(rest).for_each(|(x, u)| *x += *weight * *u);
+        }
+        self.state = State::at_rest(x);
+        let force = match pulling {
+            true => self.force(&vec![Swing::STILL; self.frames[2].len()]),
+            false => vec![Vec3::ZERO; self.plastic.len()],
+        };
+        self.state.internal = internal(&self.weights, &force, &self.plastic);
+        self.stepper.relax(&self.body, &mut self.state, &self.guide, SETTLED * self.shared.size)?;
+        Ok(())
+    }
+
+    fn interpolate(&mut self, channels: &[f64]) {
+        let shared = &self.shared;
+        let mut raw = vec![0.0; shared.space.raw_len()];
+        let mut s = vec![0.0; shared.space.len()];
+        let frames = &self.frames[2];
+        shared.space.raw(|joint| frames[joint].rotation, channels, &mut raw);
+        shared.space.components(&raw, &mut s);
+        shared.interpolation.at(&s, &mut self.weights);
+        self.tau = shared.limit.apply(&mut self.weights);
+        let mass = |v: usize| self.weights.iter().zip(&shared.masses).map(|(w, m)| w * m[v]).sum::<f64>();
+        self.body.set_masses((0..shared.rest.len()).map(mass).collect());
+    }
+
+    /// Inertia of the bones, gravity and pushes, in newtons in the bind pose.
+    fn force(&self, swings: &[Swing]) -> Vec<Vec3> {
+        let shared = &self.shared;
+        let square = self.step * self.step;
+        let frames = &self.frames[2];
+        let u = self.displacements();
+        let mut force: Vec<Vec3> = (0..u.len())
+            .map(|v| {
+                let of = |&(joint, weight): &(u32, f64)| {
+                    let bracket = swings[joint as usize].bracket(shared.rest[v], u[v], self.earlier[v]);
+                    let down = frames[joint as usize].rotation.transpose() * shared.gravity;
+                    weight * (down - bracket / square)
+                };
+                self.body.masses()[v] * shared.joints[v].iter().map(of).sum::<Vec3>()
+            })
+            .collect();
+        for &(point, push) in &self.pushes {
+            let turned = |&(joint, weight): &(u32, f64)| {
+                weight * (frames[joint as usize].world_from_rest.matrix3.transpose() * push)
+            };
+            let push: Vec3 = shared.influences[point].iter().map(turned).sum();
+            let corners = shared.embedding.corners()[point];
+            for (corner, weight) in corners.into_iter().zip(shared.embedding.weights()[point]) {
+                force[corner as usize] += weight * push;
+            }
+        }
+        force
+    }
+
+    fn inner_step(&mut self, channels: &[f64]) -> Result<(), Error> {
+        let [before, last, now] = &self.frames;
+        let swings: Vec<Swing> = (0..now.len()).map(|j| Swing::new(&before[j], &last[j], &now[j])).collect();
+        self.interpolate(channels);
+        let force = self.force(&swings);
+        let u = self.displacements();
+        // what the engine takes for the way so far is the way seen from the bones
+        for (v, velocity) in self.state.velocities.iter_mut().enumerate() {
+            *velocity = (u[v] - self.earlier[v]) / self.step;
+        }
+        self.state.internal = internal(&self.weights, &force, &self.plastic);
+        self.stepper.advance(&self.body, &mut self.state, &self.guide, self.step, &mut [])?;
+        self.earlier = u;
+        self.flow(&force);
+        self.frames.rotate_left(1);
+        Ok(())
+    }
+
+    fn flow(&mut self, force: &[Vec3]) {
+        let pulled: f64 = force.iter().zip(&self.state.positions).map(|(f, x)| f.dot(*x)).sum();
+        self.energy = self.body.energies(&self.state, &self.shared.rest)[1] + pulled;
+        let (mut creep, mut yielding, mut measure) = (0.0, 0.0, 0.0);
+        for (weight, (plasticity, own)) in self.weights.iter().zip(&self.shared.plasticity) {
+            let weight = weight.max(0.0);
+            creep += weight * plasticity.creep;
+            yielding += weight * plasticity.yield_strain;
+            measure += weight * own;
+        }
+        let strain = (2.0 * self.energy.max(0.0) / measure).sqrt();
+        if creep <= 0.0 || strain <= yielding {
+            return;
+        }
+        let part = (1.0 - (-creep * self.step).exp()) * (1.0 - yielding / strain);
+        let u = self.displacements();
+        for (v, p) in self.plastic.iter_mut().enumerate() {
+            let rest: Vec3 = self.weights.iter().zip(&self.shared.rests).map(|(w, rest)| *w * rest[v]).sum();
+            *p += part * (u[v] - *p - rest);
+        }
+    }
+}
+
+/// ω, then forces, then what stays: the internal variables of the energy.
+fn internal(weights: &[f64], force: &[Vec3], plastic: &[Vec3]) -> Vec<f64> {
+    let vectors = force.iter().chain(plastic).flat_map(|v| v.to_array());
+    weights.iter().copied().chain(vectors).collect()
+}
+
+/// Σ ωᵢ Eᵢ(x − p) − f·x: forces interpolated over poses, and what acts from outside.
+#[derive(Clone)]
+struct PoseEnergy {
+    parts: Arc<Vec<Part>>,
+    corners: Arc<Vec<[u32; 4]>>,
+    slots: Arc<Vec<[[u32; 4]; 4]>>,
+    count: usize,
+    weights: Vec<f64>,
+    force: Vec<Vec3>,
+    plastic: Vec<Vec3>,
+    /// 1/h and x at the stage's start, while friction acts.
+    friction: Option<(f64, Vec<Vec3>)>,
+}
+
+/// A target's tets.
+struct Part {
+    rest: Vec<Vec3>,
+    tets: Vec<Tet>,
+    /// K of every tet at rest, and β.
+    blocks: Vec<(Block<4>, f64)>,
+    linear: bool,
+}
+
+impl PoseEnergy {
+    fn new(morph: &Morph) -> Self {
+        let corners = morph.volume.mesh.tets().to_vec();
+        let part = |target: &super::Elastic| {
+            let law = if morph.settings.law == MorphLaw::Warped { Law::Corotational } else { Law::Stvk };
+            let mut tets = Vec::new();
+            let mut blocks = Vec::new();
+            for ((corners, tet), material) in corners.iter().zip(&target.tets).zip(&target.materials) {
+                let x = corners.map(|v| target.rest[v as usize]);
+                blocks.push((tet.hessian(&x), material.friction()));
+                let own = Tet::from_young_poisson(&x, law, material.young, material.poisson);
+                // so low that it is StVK itself, and a polynomial, for all that is ever met
+                tets.push(own.unwrap_or(*tet).with_least_stretch(0.05));
+            }
+            Part { rest: target.rest.clone(), tets, blocks, linear: morph.settings.law == MorphLaw::Linear }
+        };
+        let parts: Vec<Part> = morph.targets.iter().map(part).collect();
+        let count = morph.volume.known.len();
+        let mut weights = vec![0.0; parts.len()];
+        weights[0] = 1.0;
+        Self {
+            parts: Arc::new(parts),
+            corners: Arc::new(corners),
+            slots: Arc::default(),
+            count,
+            weights,
+            force: vec![Vec3::ZERO; count],
+            plastic: vec![Vec3::ZERO; count],
+            friction: None,
+        }
+    }
+
+    fn elastic(&self, e: usize, x: &[Vec3]) -> [Vec3; 4] {
+        self.corners[e].map(|v| x[v as usize] - self.plastic[v as usize])
+    }
+
+    fn active(&self) -> impl Iterator<Item = (f64, &Part)> {
+        self.weights.iter().copied().zip(self.parts.iter()).filter(|(weight, _)| *weight != 0.0)
+    }
+
+    /// D of a tet, over the stage's length.
+    fn drag(&self, e: usize) -> Option<Block<4>> {
+        let (rate, _) = self.friction.as_ref()?;
+        let mut sum = Block::ZERO;
+        for (weight, part) in self.active() {
+            let (block, beta) = &part.blocks[e];
+            add(&mut sum, block, weight * beta * rate);
+        }
+        Some(sum)
+    }
+}
+
+fn add(sum: &mut Block<4>, block: &Block<4>, scale: f64) {
+    for (sum, row) in sum.0.iter_mut().zip(&block.0) {
+        sum.iter_mut().zip(row).for_each(|(sum, entry)| *sum += *entry * scale);
+    }
+}
+
+fn quadratic(block: &Block<4>, u: &[Vec3; 4]) -> ([Vec3; 4], f64) {
+    let image = block.multiply(u);
+    let energy = 0.5 * image.iter().zip(u).map(|(a, b)| a.dot(*b)).sum::<f64>();
+    (image, energy)
+}
+
+impl Energy for PoseEnergy {
+    fn stencils(&self, visit: &mut dyn FnMut(&[u32])) {
+        self.corners.iter().for_each(|corners| visit(corners));
+    }
+
+    fn shift(&mut self, first: u32) {
+        let corners = self.corners.iter().map(|corners| corners.map(|v| v + first)).collect();
+        self.corners = Arc::new(corners);
+    }
+
+    fn bind(&mut self, pattern: &Pattern) {
+        let slot =
+            |a: u32, b: u32| pattern.slot(a, b).expect("the pattern was made from these stencils") as u32;
+        let slots = self.corners.iter().map(|c| c.map(|a| c.map(|b| slot(a, b)))).collect();
+        self.slots = Arc::new(slots);
+    }
+
+    fn value(&self, _: &GuideSample, x: &[Vec3]) -> f64 {
+        let mut sum = -self.force.iter().zip(x).map(|(f, x)| f.dot(*x)).sum::<f64>();
+        for e in 0..self.corners.len() {
+            let at = self.elastic(e, x);
+            for (weight, part) in self.active() {
+                let energy = if part.linear {
+                    let u = std::array::from_fn(|k| at[k] - part.rest[self.corners[e][k] as usize]);
+                    quadratic(&part.blocks[e].0, &u).1
+                } else {
+                    part.tets[e].value(&at)
+                };
+                sum += weight * energy;
+            }
+            if let (Some(drag), Some((_, past))) = (self.drag(e), &self.friction) {
+                sum += quadratic(&drag, &self.corners[e].map(|v| x[v as usize] - past[v as usize])).1;
+            }
+        }
+        sum
+    }
+
+    fn add_gradient(&self, _: &GuideSample, x: &[Vec3], gradient: &mut [Vec3]) {
+        gradient.iter_mut().zip(&self.force).for_each(|(g, f)| *g -= *f);
+        for e in 0..self.corners.len() {
+            let at = self.elastic(e, x);
+            let mut sum = [Vec3::ZERO; 4];
+            for (weight, part) in self.active() {
+                let own = if part.linear {
+                    let u = std::array::from_fn(|k| at[k] - part.rest[self.corners[e][k] as usize]);
+                    quadratic(&part.blocks[e].0, &u).0
+                } else {
+                    part.tets[e].gradient(&at)
+                };
+                sum.iter_mut().zip(own).for_each(|(sum, own)| *sum += weight * own);
+            }
+            if let (Some(drag), Some((_, past))) = (self.drag(e), &self.friction) {
+                let own = quadratic(&drag, &self.corners[e].map(|v| x[v as usize] - past[v as usize])).0;
+                sum.iter_mut().zip(own).for_each(|(sum, own)| *sum += own);
+            }
+            self.corners[e].iter().zip(sum).for_each(|(&v, g)| gradient[v as usize] += g);
+        }
+    }
+
+    fn add_hessian(&self, _: &GuideSample, x: &[Vec3], _: &[Vec3], matrix: &mut Matrix) {
+        assert_eq!(self.slots.len(), self.corners.len(), "bound before assembly");
+        let mixed = self.weights.iter().any(|weight| *weight < 0.0);
+        let values = matrix.values_mut();
+        for (e, (corners, slots)) in self.corners.iter().zip(self.slots.iter()).enumerate() {
+            let at = self.elastic(e, x);
+            let mut sum = Block::ZERO;
+            for (weight, part) in self.active() {
+                let block = match (part.linear, weight > 0.0) {
+                    (true, _) => part.blocks[e].0,
+                    (false, true) => part.tets[e].projected_hessian(&at),
+                    (false, false) => part.tets[e].hessian(&at),
+                };
+                add(&mut sum, &block, weight);
+            }
+            if mixed {
+                sum = sum.projected();
+            }
+            if let Some(drag) = self.drag(e) {
+                add(&mut sum, &drag, 1.0);
+            }
+            for i in 0..4 {
+                for j in 0..4 {
+                    if corners[j] <= corners[i] {
+                        values[slots[i][j] as usize] += sum.0[i][j];
+                    }
+                }
+            }
+        }
+    }
+
+    fn with_viscosity(&self, stage: &StageHistory) -> Option<Box<dyn Energy>> {
+        let rate = 1.0 / stage.implicit_dt;
+        let mut past = vec![Vec3::ZERO; self.count];
+        for (weight, x) in stage.positions {
+            past.iter_mut().zip(x).for_each(|(past, x)| *past += weight * *x);
+        }
+        Some(Box::new(Self { friction: Some((rate, past)), ..self.clone() }))
+    }
+
+    fn internal(&self) -> Vec<f64> {
+        internal(&self.weights, &self.force, &self.plastic)
+    }
+
+    fn with_internal(&self, internal: &[f64]) -> Option<Box<dyn Energy>> {
+        let (weights, vectors) = internal.split_at_checked(self.parts.len())?;
+        let vectors: Vec<Vec3> = vectors.as_chunks::<3>().0.iter().map(|v| Vec3::from_array(*v)).collect();
+        let (force, plastic) = vectors.split_at_checked(self.count)?;
+        let (weights, force, plastic) = (weights.to_vec(), force.to_vec(), plastic.to_vec());
+        Some(Box::new(Self { weights, force, plastic, ..self.clone() }))
+    }
+}

@@ -1,0 +1,147 @@
+//! What a shot file says about a `motion` layer.
+
+use motion::Repair;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Makes a figure's motion obey physics: feet stand still, weight is borne, forces are what a ground can give; otherwise as near to
+/// the input as that allows. With `keys`, only those poses are kept, and the motion between them is made anew.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Motion {
+    /// How far joints may be from the input, in metres: smaller keeps nearer, larger is smoother and costs less force. Default: 0.02;
+    /// with `keys`, the input counts at the keys alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("minimum" = 1e-5, "maximum" = 1.0, "x-usual" = [0.001, 0.3]))]
+    pub follow: Option<f64>,
+    /// Seconds of the input whose poses are kept, once their feet are on the ground; first and last frame are kept too. Of the rest only the
+    /// footsteps are: the motion between is the one that needs the least torque.
+    #[schemars(extend("minimum" = 0.0, "maximum" = 1e5))]
+    pub keys: Vec<f64>,
+    /// Coefficient of friction between feet and ground.
+    #[schemars(extend("minimum" = 0.01, "maximum" = 10.0, "x-usual" = [0.1, 2.0]))]
+    pub friction: f64,
+    /// In m/s².
+    #[schemars(extend("minimum" = -1000.0, "maximum" = 1000.0, "x-usual" = [-100.0, 100.0]))]
+    pub gravity: [f64; 3],
+    /// What is stood on: the height of level ground in metres, a slope, or a mesh. Default: level, where the feet keep returning to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ground: Option<Footing>,
+    /// Mass, height and what is worn.
+    pub body: Physique,
+    /// Forces from outside.
+    pub pushes: Vec<Pushing>,
+    /// Elastic bands that hold the figure back.
+    pub springs: Vec<Band>,
+}
+
+/// What is stood on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Footing {
+    /// Level ground at this height, in metres.
+    Height(#[schemars(extend("minimum" = -1e6, "maximum" = 1e6))] f64),
+    /// A plane that rises.
+    Slope(Slope),
+    /// A mesh of the input, at its first frame.
+    Mesh(MeshFooting),
+}
+
+/// A plane that rises from where the figure begins. The input goes on level ground and is carried onto it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Slope {
+    /// In degrees.
+    #[schemars(extend("minimum" = -60.0, "maximum" = 60.0, "x-usual" = [-35.0, 35.0]))]
+    pub slope: f64,
+    /// The direction in which it rises. Default: that in which the figure goes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("minimum" = -1e6, "maximum" = 1e6))]
+    pub toward: Option<[f64; 3]>,
+}
+
+/// A mesh as ground. The input goes on level ground and is carried onto it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MeshFooting {
+    /// Its name.
+    pub mesh: String,
+}
+
+/// A body's masses; by published tables, laid onto the skeleton by its joints' names.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Physique {
+    /// In kg. Default: that of a slender person of the figure's height.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("minimum" = 0.01, "maximum" = 1e5, "x-usual" = [3.0, 300.0]))]
+    pub mass: Option<f64>,
+    /// In metres. Default: by the length of the legs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("minimum" = 0.01, "maximum" = 100.0, "x-usual" = [0.3, 3.0]))]
+    pub height: Option<f64>,
+    /// What is worn or carried.
+    pub add: Vec<Worn>,
+}
+
+/// A mass on a joint.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Worn {
+    /// The joint.
+    pub joint: String,
+    /// In kg.
+    #[schemars(extend("minimum" = 0.0, "maximum" = 1e5, "x-usual" = [0.0, 100.0]))]
+    pub mass: f64,
+}
+
+/// A force on a joint for a while.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Pushing {
+    /// The joint.
+    pub joint: String,
+    /// Seconds of the clip.
+    #[schemars(extend("minimum" = -1e5, "maximum" = 1e5))]
+    pub from: f64,
+    /// Seconds of the clip.
+    #[schemars(extend("minimum" = -1e5, "maximum" = 1e5))]
+    pub to: f64,
+    /// In N.
+    #[schemars(extend("minimum" = -1e6, "maximum" = 1e6, "x-usual" = [-5000.0, 5000.0]))]
+    pub force: [f64; 3],
+}
+
+/// An elastic band from a joint to a place: pulls where it is longer than at rest, hangs slack otherwise.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Band {
+    /// The joint.
+    pub joint: String,
+    /// Where its other end is held, in metres.
+    #[schemars(extend("minimum" = -1e6, "maximum" = 1e6))]
+    pub to: [f64; 3],
+    /// In N/m.
+    #[schemars(extend("minimum" = 0.0, "maximum" = 1e6, "x-usual" = [1.0, 5000.0]))]
+    pub stiffness: f64,
+    /// Its length at rest, in metres.
+    #[serde(default)]
+    #[schemars(extend("minimum" = 0.0, "maximum" = 1e4))]
+    pub rest: f64,
+}
+
+impl Default for Motion {
+    fn default() -> Self {
+        let Repair { friction, gravity, .. } = Repair::default();
+        Self {
+            follow: None,
+            keys: Vec::new(),
+            friction,
+            gravity: gravity.to_array(),
+            ground: None,
+            body: Physique::default(),
+            pushes: Vec::new(),
+            springs: Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Cloth at its limits: closed forms, and steps that never end beyond them.
+
+use dynamics::{Body, Effort, Elements, FnGuide, Guide, Settings, State, StaticGuide, Stepper, Substeps};
+use geometry::Vec3;
+use shell::{ClothBuilder, Material, Membrane};
+
+const G: f64 = 9.81;
+
+struct Sheet {
+    body: Body,
+    rest: Vec<Vec3>,
+    membranes: Vec<([u32; 3], Membrane)>,
+}
+
+/// `columns` × `rows` quads over `size` in the plane of x and y, weft along x, held where `held` says.
+fn sheet(size: [f64; 2], cells: [u32; 2], material: &Material, held: impl Fn(Vec3) -> bool, g: f64) -> Sheet {
+    let [columns, rows] = cells;
+    let at = |i: u32, j: u32| j * (columns + 1) + i;
+    let rest: Vec<Vec3> = (0..=rows)
+        .flat_map(|j| {
+            (0..=columns).map(move |i| [f64::from(i) / f64::from(columns), f64::from(j) / f64::from(rows)])
+        })
+        .map(|[x, y]| Vec3::new(size[0] * x, -size[1] * y, 0.0))
+        .collect();
+    let mut triangles = Vec::new();
+    for (i, j) in (0..columns).flat_map(|i| (0..rows).map(move |j| (i, j))) {
+        let [a, b, c, d] = [at(i, j), at(i + 1, j), at(i + 1, j + 1), at(i, j + 1)];
+        triangles.extend(if (i + j) % 2 == 0 { [[a, b, c], [a, c, d]] } else { [[a, b, d], [b, c, d]] });
+    }
+    let cloth = ClothBuilder::new(&rest, &triangles, material).build().unwrap();
+    let friction = material.damping_time();
+    let body = Body::builder(cloth.masses.clone())
+        .energy(Elements::new(cloth.membranes.iter().copied()).damped(friction))
+        .energy(Elements::new(cloth.hinges.iter().copied()).damped(friction))
+        .limit(cloth.strain_limits())
+        .known(rest.iter().map(|p| held(*p)).collect())
+        .gravity(-g * Vec3::Y)
+        .build()
+        .unwrap();
+    Sheet { body, rest, membranes: cloth.membranes }
+}
+
+impl Sheet {
+    /// The largest stretch along warp and weft, and the largest cosine between them.
+    fn strain(&self, x: &[Vec3]) -> [f64; 3] {
+        let mut most = [f64::NEG_INFINITY; 3];
+        for (corners, membrane) in &self.membranes {
+            if corners.iter().all(|&p| self.body.known()[p as usize]) {
+                continue;
+            }
+            let [fu, fv] = membrane.threads(&corners.map(|p| x[p as usize]));
+            for (most, now) in most.iter_mut().zip([fu.length() - 1.0, fv.length() - 1.0, fu.dot(fv).abs()]) {
+                *most = most.max(now);
+            }
+        }
+        most
+    }
+
+    /// Bakes frames of 1/24 s; gives the largest strains of any frame, and the effort.
+    fn bake(
+        &self,
+        state: &mut State,
+        guide: &dyn Guide,
+        frames: usize,
+        substeps: Substeps,
+    ) -> ([f64; 3], Effort) {
+        let settings = Settings { substeps, tolerance: 1e-3, ..Settings::default() };
+        let mut stepper = Stepper::new(&self.body, &self.rest, settings).unwrap();
+        let (mut most, mut effort) = ([0.0_f64; 3], Effort::default());
+        for _ in 0..frames {
+            effort.add(stepper.advance(&self.body, state, guide, 1.0 / 24.0, &mut []).unwrap());
+            for (most, now) in most.iter_mut().zip(self.strain(&state.positions)) {
+                *most = most.max(now);
+            }
+        }
+        (most, effort)
+    }
+}
+
+fn cotton() -> Material {
+    Material { air_drag: 0.0, ..Material::preset("cotton").unwrap() }
+}
+
+fn unlimited(material: Material) -> Material {
+    Material { limit_warp: None, limit_weft: None, limit_shear: None, ..material }
+}
+
+/// A hundred times softer than cotton, and five times heavier: without a limit it hangs at 20 % and more.
+fn jelly() -> Material {
+    Material { stretch_warp: 40.0, stretch_weft: 40.0, area_density: 0.75, ..cotton() }
+}
+
+#[test]
+fn what_hangs_below_its_limit_moves_as_without_it() {
+    let top = |p: Vec3| p.y == 0.0;
+    let [with, without] = [cotton(), unlimited(cotton())].map(|material| {
+        let sheet = sheet([0.4, 0.4], [8, 8], &material, top, G);
+        let mut state = State::at_rest(sheet.rest.clone());
+        sheet.bake(&mut state, &StaticGuide::new(sheet.rest.clone()), 6, Substeps::Automatic);
+        state
+    });
+    assert_eq!(with, without);
+}
+
+#[test]
+fn a_falling_sheet_keeps_its_limits_at_one_step_a_frame() {
+    // held at one side it swings down and whips
+    for cells in [10, 24] {
+        for substeps in [Substeps::Fixed(1), Substeps::Automatic] {
+            for material in [cotton(), unlimited(cotton()), jelly()] {
+                let sheet = sheet([1.0, 0.5], [cells, cells / 2], &material, |p| p.x == 0.0, G);
+                let flat: Vec<Vec3> =
+                    sheet.rest.iter().map(|p| Vec3::new(p.x, 0.01 * (9.0 * p.y).sin(), -p.y)).collect();
+                let mut state = State::at_rest(flat.clone());
+                let (most, effort) = sheet.bake(&mut state, &StaticGuide::new(flat), 36, substeps);
+                if material.limit_warp.is_none() {
+                    continue;
+                }
+                assert!(
+                    most[0] <= 0.03 + 1e-6 && most[1] <= 0.03 + 1e-6 && most[2] <= 0.5 + 1e-6,
+                    "{most:?}"
+                );
+                assert_eq!(effort.beyond_limits, 0);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_strip_at_its_limit_hangs_in_the_catenary_of_its_length() {
+    // a strip of cotton, a thousand times as heavy, from two pins 0.6 of its length apart
+    let material = Material { area_density: 150.0, ..cotton() };
+    let (length, span, limit) = (1.0, 0.6, 0.03);
+    let sheet = sheet([length, 0.05], [80, 2], &material, |p| p.x == 0.0 || p.x == length, G);
+    let start: Vec<Vec3> = sheet
+        .rest
+        .iter()
+        .map(|p| {
+            let s = p.x / length;
+            Vec3::new(span * s, -1.2 * s * (1.0 - s) * 1.2, p.y)
+        })
+        .collect();
+    let mut state = State::at_rest(start.clone());
+    let settings = Settings::default();
+    let mut stepper = Stepper::new(&sheet.body, &sheet.rest, settings).unwrap();
+    stepper.settle(&sheet.body, &mut state, &StaticGuide::new(start)).unwrap();
+    let most = sheet.strain(&state.positions);
+    assert!(most[1] <= limit + 1e-9, "{most:?}");
+    // its own length, which the limit bounds: from the line through its middle
+    let middle: Vec<Vec3> = (81..162).map(|i| state.positions[i]).collect();
+    let l: f64 = middle.windows(2).map(|w| w[0].distance(w[1])).sum();
+    assert!((1.0 + 0.85 * limit..=1.0 + limit).contains(&l), "{l}");
+    // 2a sinh(d/2a) = l; sag = a (cosh(d/2a) − 1); tension at the pins = ρ g w (a + sag)
+    let mut a = 0.2;
+    for _ in 0..100 {
+        let f = 2.0 * a * (span / (2.0 * a)).sinh() - l;
+        let df = 2.0 * (span / (2.0 * a)).sinh() - span / a * (span / (2.0 * a)).cosh();
+        a -= f / df;
+    }
+    let sag = a * ((span / (2.0 * a)).cosh() - 1.0);
+    let lowest = middle.iter().map(|p| p.y).fold(0.0, f64::min);
+    let top = middle[0].y;
+    assert!(((top - lowest) / sag - 1.0).abs() < 0.01);
+}
+
+#[test]
+fn a_sheet_pulled_both_ways_stops_at_its_limit() {
+    // its four sides follow softly a frame that grows: here by points held at the corners that move apart by 2 %, then by 10 %
+    let material = cotton();
+    let corner = |p: Vec3| (p.x == 0.0 || p.x == 0.5) && (p.y == 0.0 || p.y == -0.5);
+    let sheet = sheet([0.5, 0.5], [8, 8], &material, corner, 0.0);
+    let rest = sheet.rest.clone();
+    let guide = FnGuide(move |time: f64, i: usize| (1.0 + 0.02 * time.clamp(0.0, 1.0)) * rest[i]);
+    let mut state = State::at_rest(sheet.rest.clone());
+    let (most, _) = sheet.bake(&mut state, &guide, 30, Substeps::Automatic);
+    assert!(most[0] <= 0.03 + 1e-6 && most[1] <= 0.03 + 1e-6, "{most:?}");
+}
+
+#[test]
+fn a_start_beyond_the_limit_is_led_back() {
+    let sheet = sheet([0.5, 0.5], [8, 8], &cotton(), |p| p.y == 0.0, G);
+    let pulled: Vec<Vec3> = sheet.rest.iter().map(|p| Vec3::new(p.x, 1.4 * p.y, p.z)).collect();
+    let mut state = State::at_rest(pulled.clone());
+    sheet.bake(&mut state, &StaticGuide::new(pulled), 24, Substeps::Automatic);
+    let now = sheet.strain(&state.positions);
+    assert!(now[0] <= 0.03 && now[1] <= 0.03, "{now:?}");
+}
+
+#[test]
+fn pins_too_far_apart_stretch_the_cloth_and_nothing_hangs() {
+    let sheet = sheet([0.5, 0.2], [10, 4], &cotton(), |p| p.x == 0.0 || p.x == 0.5, G);
+    let rest = sheet.rest.clone();
+    let guide = FnGuide(move |time: f64, i: usize| rest[i] * Vec3::new(1.0 + 0.5 * time, 1.0, 1.0));
+    let mut state = State::at_rest(sheet.rest.clone());
+    let (most, effort) = sheet.bake(&mut state, &guide, 24, Substeps::Automatic);
+    assert!(most[1] > 0.4 && most[1] < 0.7, "{most:?}");
+    assert!(effort.beyond_limits > 0, "and it is told");
+}
