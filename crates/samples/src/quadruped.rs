@@ -5,11 +5,12 @@ use geometry::{Mat3, Vec3};
 use glam::DQuat;
 use std::f64::consts::TAU;
 
+use crate::creature::Creature;
 use crate::motion;
 use crate::paint::{self, Rgb, step};
 use crate::rig::{Pose, Rig, group_of};
 use crate::shapes::{self, Shape};
-use crate::surface::{Body, Piece, Solid};
+use crate::surface::{Body, Solid};
 
 /// A lateral-sequence walk (left hind, left fore, right hind, right fore, a quarter of the cycle apart), feet planted
 /// without sliding; meshes `body` (one closed surface) and `details` (eyes and nails, carried by the skeleton).
@@ -144,132 +145,116 @@ impl Quadruped {
     }
 }
 
-/// A skeleton and the flesh around it, part by part.
-struct Builder {
-    rig: Rig,
-    body: Body,
-}
-
 fn at(x: f64, y: f64, z: f64) -> Vec3 {
     Vec3::new(x, y, z)
 }
 
-impl Builder {
-    fn add(&mut self, joint: usize, fillet: f64, solid: Solid) {
-        self.body.pieces.push(Piece { solid, fillet, joint });
+fn torso_and_head(creature: &mut Creature, [hips, spine, chest, neck, head, jaw]: [usize; 6]) {
+    creature.add(hips, 0.0, Solid::ball(at(0.0, 0.63, -0.24), at(0.27, 0.28, 0.27)));
+    creature.add(spine, 0.16, Solid::ball(at(0.0, 0.585, 0.0), at(0.305, 0.295, 0.30)));
+    creature.add(chest, 0.16, Solid::ball(at(0.0, 0.64, 0.22), at(0.26, 0.28, 0.24)));
+    creature.add(neck, 0.14, Solid::limb(at(0.0, 0.76, 0.32), at(0.0, 0.88, 0.50), [0.19, 0.19]));
+    creature.add(head, 0.10, Solid::ball(at(0.0, 0.95, 0.60), at(0.225, 0.235, 0.225)));
+    for side in [-1.0, 1.0] {
+        // the two domes of the forehead, and round cheeks
+        creature.add(head, 0.08, Solid::ball(at(0.075 * side, 1.07, 0.60), at(0.11, 0.11, 0.12)));
+        creature.add(head, 0.09, Solid::ball(at(0.12 * side, 0.855, 0.665), at(0.095, 0.09, 0.095)));
     }
+    creature.add(jaw, 0.05, Solid::limb(at(0.0, 0.80, 0.64), at(0.0, 0.745, 0.73), [0.085, 0.042]));
+}
 
-    fn torso_and_head(&mut self, [hips, spine, chest, neck, head, jaw]: [usize; 6]) {
-        self.add(hips, 0.0, Solid::ball(at(0.0, 0.63, -0.24), at(0.27, 0.28, 0.27)));
-        self.add(spine, 0.16, Solid::ball(at(0.0, 0.585, 0.0), at(0.305, 0.295, 0.30)));
-        self.add(chest, 0.16, Solid::ball(at(0.0, 0.64, 0.22), at(0.26, 0.28, 0.24)));
-        self.add(neck, 0.14, Solid::limb(at(0.0, 0.76, 0.32), at(0.0, 0.88, 0.50), [0.19, 0.19]));
-        self.add(head, 0.10, Solid::ball(at(0.0, 0.95, 0.60), at(0.225, 0.235, 0.225)));
-        for side in [-1.0, 1.0] {
-            // the two domes of the forehead, and round cheeks
-            self.add(head, 0.08, Solid::ball(at(0.075 * side, 1.07, 0.60), at(0.11, 0.11, 0.12)));
-            self.add(head, 0.09, Solid::ball(at(0.12 * side, 0.855, 0.665), at(0.095, 0.09, 0.095)));
-        }
-        self.add(jaw, 0.05, Solid::limb(at(0.0, 0.80, 0.64), at(0.0, 0.745, 0.73), [0.085, 0.042]));
+fn trunk(creature: &mut Creature, head: usize) -> Vec<usize> {
+    let trunk_places = [
+        at(0.0, 0.895, 0.76),
+        at(0.0, 0.79, 0.855),
+        at(0.0, 0.665, 0.90),
+        at(0.0, 0.54, 0.905),
+        at(0.0, 0.425, 0.895),
+        at(0.0, 0.325, 0.915),
+        at(0.0, 0.265, 0.985),
+    ];
+    let trunk = creature.rig.chain("trunk", head, &trunk_places[..6]);
+    let tip = at(0.0, 0.262, 1.035);
+    for (i, &joint) in trunk.iter().enumerate() {
+        let radius = |i: usize| 0.112 - 0.0107 * i as f64;
+        // a chain of limbs is smooth by itself; fillets between them would show as rings
+        let fillet = if i == 0 { 0.07 } else { 0.008 };
+        creature.add(
+            joint,
+            fillet,
+            Solid::limb(trunk_places[i], trunk_places[i + 1], [radius(i), radius(i + 1)]),
+        );
     }
+    creature.add(trunk[5], 0.008, Solid::limb(trunk_places[6], tip, [0.048, 0.042]));
+    trunk
+}
 
-    fn trunk(&mut self, head: usize) -> Vec<usize> {
-        let trunk_places = [
-            at(0.0, 0.895, 0.76),
-            at(0.0, 0.79, 0.855),
-            at(0.0, 0.665, 0.90),
-            at(0.0, 0.54, 0.905),
-            at(0.0, 0.425, 0.895),
-            at(0.0, 0.325, 0.915),
-            at(0.0, 0.265, 0.985),
-        ];
-        let trunk = self.rig.chain("trunk", head, &trunk_places[..6]);
-        let tip = at(0.0, 0.262, 1.035);
-        for (i, &joint) in trunk.iter().enumerate() {
-            let radius = |i: usize| 0.112 - 0.0107 * i as f64;
-            // a chain of limbs is smooth by itself; fillets between them would show as rings
-            let fillet = if i == 0 { 0.07 } else { 0.008 };
-            self.add(
-                joint,
-                fillet,
-                Solid::limb(trunk_places[i], trunk_places[i + 1], [radius(i), radius(i + 1)]),
-            );
-        }
-        self.add(trunk[5], 0.008, Solid::limb(trunk_places[6], tip, [0.048, 0.042]));
-        trunk
+fn ears(creature: &mut Creature, head: usize) -> [Vec<usize>; 2] {
+    [1.0, -1.0].map(|side| {
+        let places = [at(0.19 * side, 1.02, 0.55), at(0.32 * side, 1.0, 0.50), at(0.43 * side, 0.96, 0.45)];
+        let name = if side > 0.0 { "ear_left" } else { "ear_right" };
+        let ear = creature.rig.chain(name, head, &places);
+        // a broad leaf, turned a little backwards and hanging out
+        let axes = Mat3::from_rotation_y(0.42 * side) * Mat3::from_rotation_z(-0.16 * side);
+        let leaf = |x: f64, y: f64, rx: f64, ry: f64| Solid::Plate {
+            centre: at(0.19 * side, 1.02, 0.55) + axes * at(x * side, y, 0.0),
+            radii: [rx, ry],
+            half_thickness: 0.031,
+            axes,
+        };
+        creature.add(ear[0], 0.05, leaf(0.070, -0.03, 0.10, 0.165));
+        creature.add(ear[1], 0.01, leaf(0.150, -0.03, 0.150, 0.230));
+        creature.add(ear[2], 0.01, leaf(0.195, -0.055, 0.160, 0.225));
+        ear
+    })
+}
+
+fn tail(creature: &mut Creature, hips: usize) -> Vec<usize> {
+    let tail_places = [
+        at(0.0, 0.74, -0.485),
+        at(0.0, 0.665, -0.555),
+        at(0.0, 0.565, -0.59),
+        at(0.0, 0.465, -0.60),
+        at(0.0, 0.37, -0.61),
+    ];
+    let tail = creature.rig.chain("tail", hips, &tail_places[..4]);
+    for (i, &joint) in tail.iter().enumerate() {
+        let radius = |i: usize| 0.048 - 0.005 * i as f64;
+        let fillet = if i == 0 { 0.05 } else { 0.004 };
+        creature.add(
+            joint,
+            fillet,
+            Solid::limb(tail_places[i], tail_places[i + 1], [radius(i), radius(i + 1)]),
+        );
     }
+    creature.add(tail[3], 0.03, Solid::limb(at(0.0, 0.40, -0.605), at(0.0, 0.335, -0.615), [0.042, 0.05]));
+    tail
+}
 
-    fn ears(&mut self, head: usize) -> [Vec<usize>; 2] {
-        [1.0, -1.0].map(|side| {
+fn legs(creature: &mut Creature, hips: usize, chest: usize) -> Vec<Leg> {
+    let mut legs = Vec::new();
+    for (side, name_side) in [(1.0, "left"), (-1.0, "right")] {
+        for (hind, name) in [(true, "hind"), (false, "fore")] {
+            let z = if hind { -0.27 } else { 0.255 };
+            let parent = if hind { hips } else { chest };
             let places =
-                [at(0.19 * side, 1.02, 0.55), at(0.32 * side, 1.0, 0.50), at(0.43 * side, 0.96, 0.45)];
-            let name = if side > 0.0 { "ear_left" } else { "ear_right" };
-            let ear = self.rig.chain(name, head, &places);
-            // a broad leaf, turned a little backwards and hanging out
-            let axes = Mat3::from_rotation_y(0.42 * side) * Mat3::from_rotation_z(-0.16 * side);
-            let leaf = |x: f64, y: f64, rx: f64, ry: f64| Solid::Plate {
-                centre: at(0.19 * side, 1.02, 0.55) + axes * at(x * side, y, 0.0),
-                radii: [rx, ry],
-                half_thickness: 0.031,
-                axes,
+                [at(0.15 * side, 0.60, z), at(0.155 * side, 0.335, z + 0.065), at(0.155 * side, 0.105, z)];
+            let joint = |rig: &mut Rig, part: &str, parent, place| {
+                rig.joint(&format!("{name}_{name_side}_{part}"), Some(parent), place)
             };
-            self.add(ear[0], 0.05, leaf(0.070, -0.03, 0.10, 0.165));
-            self.add(ear[1], 0.01, leaf(0.150, -0.03, 0.150, 0.230));
-            self.add(ear[2], 0.01, leaf(0.195, -0.055, 0.160, 0.225));
-            ear
-        })
-    }
-
-    fn tail(&mut self, hips: usize) -> Vec<usize> {
-        let tail_places = [
-            at(0.0, 0.74, -0.485),
-            at(0.0, 0.665, -0.555),
-            at(0.0, 0.565, -0.59),
-            at(0.0, 0.465, -0.60),
-            at(0.0, 0.37, -0.61),
-        ];
-        let tail = self.rig.chain("tail", hips, &tail_places[..4]);
-        for (i, &joint) in tail.iter().enumerate() {
-            let radius = |i: usize| 0.048 - 0.005 * i as f64;
-            let fillet = if i == 0 { 0.05 } else { 0.004 };
-            self.add(
-                joint,
-                fillet,
-                Solid::limb(tail_places[i], tail_places[i + 1], [radius(i), radius(i + 1)]),
-            );
+            let upper = joint(&mut creature.rig, "upper", parent, places[0]);
+            let lower = joint(&mut creature.rig, "lower", upper, places[1]);
+            let foot = joint(&mut creature.rig, "foot", lower, places[2]);
+            let thigh = if hind { 0.135 } else { 0.125 };
+            creature.add(upper, 0.10, Solid::limb(places[0] - 0.05 * Vec3::Y, places[1], [thigh, 0.112]));
+            creature.add(lower, 0.05, Solid::limb(places[1], places[2], [0.110, 0.105]));
+            let ball = Solid::ball(places[2] + at(0.0, -0.035, 0.018), at(0.122, 0.10, 0.13));
+            creature.add(foot, 0.05, ball);
+            let touchdown = if hind { 0.0 } else { 0.25 } + if side > 0.0 { 0.0 } else { 0.5 };
+            legs.push(Leg { joints: [upper, lower, foot], touchdown });
         }
-        self.add(tail[3], 0.03, Solid::limb(at(0.0, 0.40, -0.605), at(0.0, 0.335, -0.615), [0.042, 0.05]));
-        tail
     }
-
-    fn legs(&mut self, hips: usize, chest: usize) -> Vec<Leg> {
-        let mut legs = Vec::new();
-        for (side, name_side) in [(1.0, "left"), (-1.0, "right")] {
-            for (hind, name) in [(true, "hind"), (false, "fore")] {
-                let z = if hind { -0.27 } else { 0.255 };
-                let parent = if hind { hips } else { chest };
-                let places = [
-                    at(0.15 * side, 0.60, z),
-                    at(0.155 * side, 0.335, z + 0.065),
-                    at(0.155 * side, 0.105, z),
-                ];
-                let joint = |rig: &mut Rig, part: &str, parent, place| {
-                    rig.joint(&format!("{name}_{name_side}_{part}"), Some(parent), place)
-                };
-                let upper = joint(&mut self.rig, "upper", parent, places[0]);
-                let lower = joint(&mut self.rig, "lower", upper, places[1]);
-                let foot = joint(&mut self.rig, "foot", lower, places[2]);
-                let thigh = if hind { 0.135 } else { 0.125 };
-                self.add(upper, 0.10, Solid::limb(places[0] - 0.05 * Vec3::Y, places[1], [thigh, 0.112]));
-                self.add(lower, 0.05, Solid::limb(places[1], places[2], [0.110, 0.105]));
-                let ball = Solid::ball(places[2] + at(0.0, -0.035, 0.018), at(0.122, 0.10, 0.13));
-                self.add(foot, 0.05, ball);
-                let touchdown = if hind { 0.0 } else { 0.25 } + if side > 0.0 { 0.0 } else { 0.5 };
-                legs.push(Leg { joints: [upper, lower, foot], touchdown });
-            }
-        }
-        legs
-    }
+    legs
 }
 
 impl Character {
@@ -282,13 +267,13 @@ impl Character {
         let neck = rig.joint("neck", Some(chest), at(0.0, 0.80, 0.38));
         let head = rig.joint("head", Some(neck), at(0.0, 0.90, 0.50));
         let jaw = rig.joint("jaw", Some(head), at(0.0, 0.80, 0.62));
-        let mut builder = Builder { rig, body: Body { pieces: Vec::new(), floor: Some(0.0) } };
-        builder.torso_and_head([hips, spine, chest, neck, head, jaw]);
-        let trunk = builder.trunk(head);
-        let ears = builder.ears(head);
-        let tail = builder.tail(hips);
-        let legs = builder.legs(hips, chest);
-        let Builder { rig, body } = builder;
+        let mut creature = Creature { rig, body: Body { pieces: Vec::new(), floor: Some(0.0) } };
+        torso_and_head(&mut creature, [hips, spine, chest, neck, head, jaw]);
+        let trunk = trunk(&mut creature, head);
+        let ears = ears(&mut creature, head);
+        let tail = tail(&mut creature, hips);
+        let legs = legs(&mut creature, hips, chest);
+        let Creature { rig, body } = creature;
         Self { rig, body, hips, spine, chest, neck, head, jaw, trunk, ears, tail, legs }
     }
 
