@@ -7,7 +7,7 @@ mod common;
 use character::{
     Error, FullMorph, Kernel, Morph, MorphKit, MorphLaw, MorphPlayer, MorphSettings, Plasticity, Target,
 };
-use common::{Bar, bar, bent};
+use common::{Bar, bar, bent, skinned_points};
 use dynamics::{Body, Integrator, State, Stepper, Substeps};
 use geometry::{Bounds, TetMesh, Vec3};
 use glam::{DAffine3, DMat3, Mat4};
@@ -64,19 +64,6 @@ fn surface(player: &MorphPlayer) -> Vec<Vec3> {
     points.iter().map(|p| Vec3::from(p.map(f64::from))).collect()
 }
 
-fn skinned(bar: &Bar, points: &[Vec3], pose: &[Mat4]) -> Vec<Vec3> {
-    let moves: Vec<DAffine3> = bar
-        .joints
-        .iter()
-        .zip(pose)
-        .map(|(joint, world)| DAffine3::from_mat4(world.as_dmat4()) * joint.rest_from_joint.inverse())
-        .collect();
-    let place = |(p, row): (&Vec3, &Vec<(u32, f64)>)| {
-        row.iter().map(|&(j, w)| w * moves[j as usize].transform_point3(*p)).sum()
-    };
-    points.iter().zip(&bar.skin.influences).map(place).collect()
-}
-
 fn rms(a: &[Vec3], b: &[Vec3]) -> f64 {
     (a.iter().zip(b).map(|(a, b)| a.distance_squared(*b)).sum::<f64>() / a.len() as f64).sqrt()
 }
@@ -97,7 +84,7 @@ fn at_a_targets_pose_the_sculpt_and_the_first_frequency_are_met() {
             for _ in 0..60 {
                 player.step(&target.world_from_joints, &[], 4.0 * H).unwrap();
             }
-            let goal = skinned(&bar, &target.sculpt, &target.world_from_joints);
+            let goal = skinned_points(&bar, &target.sculpt, &target.world_from_joints);
             let far = surface(&player).iter().zip(&goal).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);
             assert!(far < 1e-6 * size, "{law:?} {}: {far} of {size}", target.name);
             let exact = morph.eigenvalues(k, 1).unwrap()[0].sqrt() / std::f64::consts::TAU;
@@ -127,7 +114,7 @@ fn differences(bar: &Bar, morph: &Morph, kits: &[MorphKit], iterations: usize, f
         let seconds = if frame == 0 { 0.0 } else { 4.0 * H };
         full.step(&pose, &[], seconds).unwrap();
         let exact = full.surface();
-        moved += rms(&exact, &skinned(bar, &bar.skin.points, &pose)).powi(2);
+        moved += rms(&exact, &skinned_points(bar, &bar.skin.points, &pose)).powi(2);
         for (player, apart) in players.iter_mut().zip(&mut apart) {
             player.step(&pose, &[], seconds).unwrap();
             *apart += rms(&exact, &surface(player)).powi(2);
@@ -407,7 +394,7 @@ fn every_law_meets_the_sculpts_in_full() {
             for k in 0..4 {
                 full.step(&target.world_from_joints, &[], if k == 0 { 0.0 } else { 4.0 * H }).unwrap();
             }
-            let goal = skinned(&bar, &target.sculpt, &target.world_from_joints);
+            let goal = skinned_points(&bar, &target.sculpt, &target.world_from_joints);
             let far = full.surface().iter().zip(&goal).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);
             assert!(far < 1e-6 * size, "{law:?} {}: {far}", target.name);
         }

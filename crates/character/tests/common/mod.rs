@@ -71,6 +71,11 @@ pub(crate) fn volume(points: &[Vec3], triangles: &[[u32; 3]]) -> f64 {
 
 /// Linear blend skinning of the bar.
 pub(crate) fn skinned(bar: &Bar, pose: &[Mat4]) -> Vec<Vec3> {
+    skinned_points(bar, &bar.skin.points, pose)
+}
+
+/// The same of other points with its influences: a sculpt.
+pub(crate) fn skinned_points(bar: &Bar, points: &[Vec3], pose: &[Mat4]) -> Vec<Vec3> {
     let moves: Vec<DAffine3> = bar
         .joints
         .iter()
@@ -80,7 +85,7 @@ pub(crate) fn skinned(bar: &Bar, pose: &[Mat4]) -> Vec<Vec3> {
     let blend = |(p, row): (&Vec3, &Vec<(u32, f64)>)| {
         row.iter().map(|&(joint, w)| w * moves[joint as usize].transform_point3(*p)).sum()
     };
-    bar.skin.points.iter().zip(&bar.skin.influences).map(blend).collect()
+    points.iter().zip(&bar.skin.influences).map(blend).collect()
 }
 
 /// The largest distance of the bar's middle from its two bones, over its radius, on the outer side of the bend and elsewhere; the second
