@@ -162,7 +162,7 @@ impl Shot {
         if !entry.layer.needs_layer_below() || !entry.is_active() {
             return None;
         }
-        let help = "put it above the layer whose result is to be blended";
+        let help = "put it above the layer that it works on";
         match below {
             None => Some(
                 self.diagnostic(place, "there is no layer below to take something back from").with_help(help),
@@ -172,7 +172,7 @@ impl Shot {
                     "the layer below changed the mesh, so its input has nothing to be blended with";
                 Some(
                     self.diagnostic(place, sentence)
-                        .with_help("only layers that keep the mesh's points can be blended"),
+                        .with_help("put it above a layer that keeps the mesh's points"),
                 )
             }
             Some(_) => None,
