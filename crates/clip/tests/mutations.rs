@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use clip::{ReadOptions, Selector, diagnose, read, read_tets};
 use common::assets;
 use common::seeds::{MEDIT, MSH_2, MSH_4, NODE, Seed, VEG, flag, seeds, written};
+use geometry::Random;
 
 /// Remembers the largest piece of memory that anybody asked for.
 struct Watched;
@@ -36,22 +37,6 @@ unsafe impl GlobalAlloc for Watched {
 #[global_allocator]
 static ALLOCATOR: Watched = Watched;
 
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, limit: usize) -> usize {
-        (self.next() % limit.max(1) as u64) as usize
-    }
-}
-
 /// Damages a file in one to four places.
 fn damage(bytes: &mut Vec<u8>, random: &mut Random) {
     const WORDS: [[u8; 4]; 6] = [
@@ -69,7 +54,7 @@ fn damage(bytes: &mut Vec<u8>, random: &mut Random) {
         match random.below(7) {
             0 => bytes.truncate(at),
             1 if !bytes.is_empty() => bytes[at] ^= 1 << random.below(8),
-            2 if !bytes.is_empty() => bytes[at] = random.next() as u8,
+            2 if !bytes.is_empty() => bytes[at] = random.bits() as u8,
             3 => {
                 let word = WORDS[random.below(WORDS.len())];
                 bytes.iter_mut().skip(at).zip(word).for_each(|(byte, with)| *byte = with);
@@ -137,7 +122,7 @@ fn read_damaged(path: &Path, damaged: &Path, good: &[u8], count: usize) {
     let mut readable = 0;
     for seed in 0..count {
         let mut bytes = good.to_vec();
-        damage(&mut bytes, &mut Random(seed as u64));
+        damage(&mut bytes, &mut Random::new(seed as u64));
         std::fs::write(damaged, &bytes).unwrap();
         LARGEST.store(0, Ordering::Relaxed);
         let outcome = std::panic::catch_unwind(|| use_file(path));

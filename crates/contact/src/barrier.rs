@@ -223,8 +223,8 @@ fn add_positive_symmetric(block: &mut Block<4>, a: &[Vec3; 4], b: &[Vec3; 4], sc
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Random;
     use dynamics::check_derivatives;
+    use geometry::Random;
 
     const DHAT: f64 = 2.0;
 

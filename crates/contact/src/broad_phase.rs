@@ -138,8 +138,9 @@ fn swept(start: Vec3, end: Vec3, by: f64, scale: StepScale) -> Swept {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Random, folded_sheet};
+    use crate::testing::folded_sheet;
     use crate::{CollisionSurface, PairKind, closest};
+    use geometry::Random;
 
     fn stage() -> (CollisionMesh, Vec<Vec3>, Vec<Vec3>) {
         let (points, triangles) = folded_sheet(12, 4, 0.02);

@@ -242,7 +242,7 @@ pub fn first_impact(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Random;
+    use geometry::Random;
 
     const KINDS: [PairKind; 2] = [PairKind::VertexTriangle, PairKind::EdgeEdge];
 

@@ -268,7 +268,7 @@ pub(crate) fn outer(a: Vec3, b: Vec3) -> Mat3 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Random;
+    use geometry::Random;
 
     /// The smallest distance over a fine grid of the parameters.
     fn by_search(kind: PairKind, x: &[Vec3; 4]) -> f64 {

@@ -117,8 +117,8 @@ impl Element<4> for Friction {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Random;
     use dynamics::check_derivatives;
+    use geometry::Random;
 
     fn friction() -> Friction {
         Friction {

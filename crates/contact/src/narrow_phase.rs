@@ -72,8 +72,9 @@ pub fn collision_free_fraction(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Random, folded_sheet};
+    use crate::testing::folded_sheet;
     use crate::{BroadPhase, CollisionSurface, plane};
+    use geometry::Random;
 
     fn crossings(mesh: &CollisionMesh, x: &[Vec3]) -> usize {
         crate::untangling::crossings(mesh, x).expect("finite").len()

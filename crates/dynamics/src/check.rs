@@ -2,7 +2,7 @@
 //!
 //! Public, so that materials written elsewhere are held to the same standard. Failures panic, as tests do.
 
-use geometry::{Mat3, Vec3};
+use geometry::{Mat3, Random, Vec3};
 
 use crate::{Element, Viscous};
 
@@ -10,7 +10,7 @@ use crate::{Element, Viscous};
 /// central differences at random deformed states, energy and gradient vanish at rest, rigid motion changes nothing,
 /// and the Hessian is symmetric, and not negative once projected.
 pub fn check_element<const N: usize>(element: &impl Element<N>, rest: &[Vec3; N]) {
-    let mut random = Random(0x9E37_79B9_7F4A_7C15);
+    let mut random = Random::new(0x9E37_79B9_7F4A_7C15);
     let size = rest.iter().map(|p| p.distance(rest[0])).fold(0.0, f64::max);
     let deformed = |random: &mut Random, amount: f64| rest.map(|p| p + amount * size * random.vec3());
     let reference = deformed(&mut random, 0.3);
@@ -99,7 +99,7 @@ pub fn check_derivatives<const N: usize>(element: &impl Element<N>, x: &[Vec3; N
 /// Holds the friction of an element that is at rest in `rest` to what [`Viscous`] promises: it vanishes where the strain is
 /// the past one, also after a rigid motion; it pulls back otherwise; and it adds up as the formula says.
 pub fn check_viscosity<const N: usize>(element: &impl Viscous<N>, rest: &[Vec3; N]) {
-    let mut random = Random(0xD1B5_4A32_D192_ED03);
+    let mut random = Random::new(0xD1B5_4A32_D192_ED03);
     let size = rest.iter().map(|p| p.distance(rest[0])).fold(0.0, f64::max);
     for _ in 0..8 {
         let [then, x] = [0.1, 0.1].map(|amount| rest.map(|p| p + amount * size * random.vec3()));
@@ -154,28 +154,7 @@ fn norm<const N: usize>(v: &[Vec3; N]) -> f64 {
 
 /// A reproducible rotation for tests, different for each seed.
 pub fn random_rotation(seed: u64) -> Mat3 {
-    Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1).rotation()
-}
-
-/// xorshift64*: a few lines that give the same numbers on every platform.
-struct Random(u64);
-
-impl Random {
-    fn unit(&mut self) -> f64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 11) as f64 / (1_u64 << 53) as f64
-    }
-
-    fn vec3(&mut self) -> Vec3 {
-        Vec3::new(self.unit(), self.unit(), self.unit()) * 2.0 - Vec3::ONE
-    }
-
-    fn rotation(&mut self) -> Mat3 {
-        let axis = self.vec3().normalize_or(Vec3::Y);
-        Mat3::from_axis_angle(axis, std::f64::consts::TAU * self.unit())
-    }
+    Random::new(seed).rotation()
 }
 
 #[cfg(test)]

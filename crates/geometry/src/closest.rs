@@ -97,7 +97,7 @@ pub fn tet_distance_squared(p: Vec3, corners: [Vec3; 4]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Random;
+    use crate::Random;
 
     fn at(weights: [f64; 3], corners: [Vec3; 3]) -> Vec3 {
         weights[0] * corners[0] + weights[1] * corners[1] + weights[2] * corners[2]

@@ -131,7 +131,7 @@ fn mean(corners: &[u32; 4], w: &[f64; 4], points: &[Vec3]) -> Vec3 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Random;
+    use crate::Random;
 
     fn box_and_vertices() -> (TetMesh, Vec<Vec3>) {
         let mesh = TetMesh::box_grid([3, 2, 4], Vec3::new(1.5, 1.0, 2.0)).unwrap();

@@ -86,7 +86,8 @@ fn linear_part(mut values: [f64; 4]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Random, sphere};
+    use crate::Random;
+    use crate::testing::sphere;
 
     #[test]
     fn the_linear_part_agrees_with_counting() {

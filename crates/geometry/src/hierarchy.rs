@@ -149,7 +149,7 @@ fn merged(mut row: Vec<(u32, f64)>) -> Vec<(u32, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Random;
+    use crate::Random;
     use crate::{Bounds, Cell, Mat3};
 
     fn mixed() -> Lattice {

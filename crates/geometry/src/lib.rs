@@ -25,6 +25,7 @@ mod offset;
 mod orient;
 mod prolongation;
 mod quality;
+mod random;
 mod segments;
 mod stuffing;
 mod subdivide;
@@ -53,6 +54,7 @@ pub use measure::{
 pub use orient::oriented_triangles;
 pub use prolongation::Prolongation;
 pub use quality::TetQuality;
+pub use random::Random;
 pub use segments::{Threaded, with_segments};
 pub use subdivide::{Scheme, Subdivision, subdivide, subdivide_times};
 pub use surface_query::{ClosestPoint, SurfaceQuery};

@@ -72,7 +72,8 @@ impl<'a> Offset<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Random, sphere};
+    use crate::Random;
+    use crate::testing::sphere;
 
     #[test]
     fn a_ball_grows_by_the_offset_and_a_point_by_its_own() {

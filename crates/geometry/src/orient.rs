@@ -145,7 +145,8 @@ fn turn_outwards(points: &[Vec3], triangles: &mut [[u32; 3]], patches: &[u32]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Random, sphere};
+    use crate::Random;
+    use crate::testing::sphere;
 
     fn volume(points: &[Vec3], triangles: &[[u32; 3]]) -> f64 {
         let of = |t: &[u32; 3]| {

@@ -310,8 +310,8 @@ fn quality(corners: [Vec3; 4]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Random;
     use crate::TetQuality;
-    use crate::testing::Random;
 
     fn check(mesh: &TetMesh, segments: &[[Vec3; 2]]) -> Threaded {
         let threaded = with_segments(mesh, segments).unwrap();

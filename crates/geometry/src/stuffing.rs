@@ -180,8 +180,8 @@ fn diagonal(p: u32, q: u32, m: u32, places: &[[i32; 3]]) -> (u32, u32) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Random;
     use crate::octree::{Fate, MOST_CELLS, Octree};
-    use crate::testing::Random;
     use crate::{TetMesh, TetQuality};
 
     /// Stuffs a field over a cube of cells of side 1 about the origin.

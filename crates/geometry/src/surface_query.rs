@@ -220,7 +220,8 @@ fn clusters(tree: &Tree, corners: impl Fn(u32) -> [Vec3; 3]) -> Vec<Cluster> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Random, sphere};
+    use crate::Random;
+    use crate::testing::sphere;
 
     #[test]
     fn the_expansion_is_close_to_the_sum_of_solid_angles_and_to_inside() {

@@ -172,7 +172,7 @@ fn split(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Random;
+    use crate::Random;
 
     #[test]
     fn finds_the_nearest_and_all_around() {

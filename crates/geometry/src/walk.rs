@@ -88,7 +88,7 @@ fn solid_near(mesh: &TetMesh, neighbours: &[[Option<u32>; 4]], start: u32) -> Op
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Random;
+    use crate::Random;
 
     /// A long bar, and the same bent into a ring that overlaps itself by a fifth of its length.
     fn bar_and_ring() -> (TetMesh, impl Fn(Vec3) -> Vec3) {

@@ -39,7 +39,6 @@ mod material;
 mod membrane;
 mod plasticity;
 mod plate;
-mod random;
 mod relief;
 #[cfg(test)]
 mod rolling;

@@ -3,8 +3,8 @@
 use geometry::Vec3;
 
 use crate::Error;
-use crate::random::Random;
 use crate::tracks::linear_between;
+use geometry::Random;
 
 /// The dials of a wind. [`Wind::field`] turns them into something that can be sampled.
 ///

@@ -211,6 +211,7 @@ mod tests {
 
     use super::*;
     use crate::testing::{Exact, dot, exact, sub};
+    use geometry::Random;
 
     fn crossed(a: &[Point; 3], b: &[Point; 3], same: impl Fn(usize, usize) -> bool) -> bool {
         cross(&Triangle::new(*a), &Triangle::new(*b), same)
@@ -276,35 +277,26 @@ mod tests {
         }
     }
 
-    struct Random(u64);
+    fn grid_point(random: &mut Random, size: usize, scale: f64) -> Point {
+        std::array::from_fn(|_| (random.below(size) as f64 - size as f64 / 2.0) * scale)
+    }
 
-    impl Random {
-        fn below(&mut self, n: u64) -> u64 {
-            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (self.0 >> 33) % n
-        }
-
-        fn grid_point(&mut self, size: u64, scale: f64) -> Point {
-            std::array::from_fn(|_| (self.below(size) as f64 - size as f64 / 2.0) * scale)
-        }
-
-        fn triangle(&mut self, size: u64, scale: f64) -> [Point; 3] {
-            std::array::from_fn(|_| self.grid_point(size, scale))
-        }
+    fn triangle(random: &mut Random, size: usize, scale: f64) -> [Point; 3] {
+        std::array::from_fn(|_| grid_point(random, size, scale))
     }
 
     /// Small grids make every degenerate case common: touching corners, edges on edges, coplanar overlaps, collapsed
     /// triangles. `scale` shows that awkward binary fractions change nothing.
     #[test]
     fn agrees_with_rational_arithmetic_on_grids() {
-        let mut random = Random(1);
+        let mut random = Random::new(1);
         let mut seen = [[0_usize; 2]; 3];
         for (size, scale, rounds) in
             [(3, 1.0, 5000), (4, f64::from(0.1_f32), 5000), (9, 1.0, 4000), (1 << 20, 1e-7, 1500)]
         {
             for round in 0..rounds {
-                let a = random.triangle(size, scale);
-                let mut b = random.triangle(size, scale);
+                let a = triangle(&mut random, size, scale);
+                let mut b = triangle(&mut random, size, scale);
                 if round % 4 == 0 {
                     // one plane for both
                     let height = a[0][2];

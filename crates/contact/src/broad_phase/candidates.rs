@@ -102,8 +102,9 @@ impl CandidateCache {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Random, folded_sheet};
+    use crate::testing::folded_sheet;
     use crate::{CollisionSurface, contacts};
+    use geometry::Random;
 
     const DHAT: f64 = 0.01;
     const SLACK: f64 = 0.006;

@@ -288,7 +288,7 @@ fn split(order: &mut [u32], first: usize, leaves: std::ops::Range<usize>, starts
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Random;
+    use geometry::Random;
 
     fn boxes(random: &mut Random, count: usize) -> Vec<Swept> {
         (0..count)

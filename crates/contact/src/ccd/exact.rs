@@ -6,7 +6,8 @@ use num_rational::BigRational;
 
 use super::{Impact, MIN_DISTANCE_RATIO, NEAR, time_of_impact};
 use crate::PairKind::{self, EdgeEdge, VertexTriangle};
-use crate::testing::{Exact, Random, dot, exact, rational, sub};
+use crate::testing::{Exact, dot, exact, rational, sub};
+use geometry::Random;
 
 /// What each adversarial pair is kept apart by, in its own unit of length.
 const MARGIN: f64 = 0.01;

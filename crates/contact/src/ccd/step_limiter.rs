@@ -373,7 +373,7 @@ mod tests {
     /// way, to the exact paths' rounding; what was to be shorter only is; and what meets nothing goes all the way.
     #[test]
     fn no_pair_of_a_crowd_comes_nearer_than_it_may() {
-        let mut random = crate::testing::Random::new(18);
+        let mut random = geometry::Random::new(18);
         let (mut cut, mut whole) = (0, 0);
         for round in 0..40 {
             let count = 8;

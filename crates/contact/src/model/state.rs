@@ -82,7 +82,7 @@ impl ContactState {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Random;
+    use geometry::Random;
 
     #[test]
     fn bytes_keep_every_bit_and_others_are_refused() {

@@ -7,8 +7,9 @@ use geometry::{Mat3, Vec3};
 use linear::{Matrix, Pattern};
 
 use super::BarrierContact;
-use crate::testing::{Random, folded_sheet};
+use crate::testing::folded_sheet;
 use crate::{Attachment, AuditedSurface, CollisionSurface, Error, PairKind, Shape, Sides, audit, plane};
+use geometry::Random;
 
 const SECONDS: f64 = 0.01;
 /// d̂ of leaves with sides of 0.1 m.

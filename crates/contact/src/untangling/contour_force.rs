@@ -88,7 +88,7 @@ pub(super) fn contour_force(
 mod tests {
     use super::*;
     use crate::CollisionSurface;
-    use crate::testing::Random;
+    use geometry::Random;
 
     /// A floor of one large triangle at y = 0, and sheets of triangles through it.
     fn scene(

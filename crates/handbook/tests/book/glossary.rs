@@ -19,7 +19,7 @@ const ENGINE: [&str; 8] = [
 /// Types that are named as everybody names them.
 const PLAIN: &str = "Air AirCoefficients Axis Barrier Bending Block Bounds BroadPhase Cloth ClothBuilder ClothReport Closest \
     ClosestPoint ColorMap Domain Edge Energy Error Face Field Fluid Force Friction Info Integrator Maps Material Matrix Method \
-    Obstacle Pair PairKind Picture Preset Quantity Report Settings Shape Side Solid Solution Solver SoundSpeed Source Spring Strain \
+    Obstacle Pair PairKind Picture Preset Quantity Random Report Settings Shape Side Solid Solution Solver SoundSpeed Source Spring Strain \
     Subdivision Substeps Svd Tet TetMesh TetQuality Topology Uvs Wind WindField";
 
 /// What the page has in backticks, in the first column of its tables.

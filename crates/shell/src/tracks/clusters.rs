@@ -13,7 +13,7 @@ use rayon::prelude::*;
 
 use super::functions::triangle_neighbours;
 use crate::Error;
-use crate::random::Random;
+use geometry::Random;
 
 /// What to divide, and how.
 #[derive(Clone, Copy, Debug)]
