@@ -37,7 +37,7 @@ pub(super) fn bake(shot: &Shot, folder: &Path, limit: f64) -> Trial {
     let (cancel, done) = (AtomicBool::new(false), AtomicBool::new(false));
     let begun = Instant::now();
     let frames = Some(FrameRange { first: 0, last: FRAMES - 1 });
-    let options = BakeOptions { out: Some(folder.to_owned()), frames, fresh: true, threads: None };
+    let options = BakeOptions { out: Some(folder.to_owned()), frames, fresh: true, ..Default::default() };
     let silent = |_: Event<'_>| {};
     let context = Context { progress: &silent, cancel: &cancel };
     let result = std::thread::scope(|scope| {

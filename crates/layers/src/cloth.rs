@@ -22,6 +22,7 @@ use crate::shared::{Contact, FabricDials};
 #[serde(default)]
 pub struct Cloth {
     /// A fabric, such as cotton, silk, denim or rubber. Single values can be changed with the dials below.
+    #[schemars(extend("examples" = Material::PRESETS.map(|preset| preset.name)))]
     pub material: String,
     /// Its values that are not the material's.
     #[serde(flatten)]

@@ -26,6 +26,7 @@ use crate::shared::stepping::{Method, stepping};
 #[serde(deny_unknown_fields, default)]
 pub struct Enrich {
     /// What it is made of: jelly, fat, muscle, rubber or wood. Single values can be changed with the dials below.
+    #[schemars(extend("examples" = Material::PRESETS.map(|preset| preset.name)))]
     pub material: String,
     /// Young's modulus, in Pa: how hard it is to pull. Default: the material's.
     #[serde(skip_serializing_if = "Option::is_none")]

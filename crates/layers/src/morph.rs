@@ -24,6 +24,7 @@ pub struct Morph {
     #[schemars(length(min = 1))]
     pub targets: Vec<MorphTarget>,
     /// What flesh is made of where a target says nothing else: `jelly`, `fat`, `muscle`, `rubber`, `wood`.
+    #[schemars(extend("examples" = Material::PRESETS.map(|preset| preset.name)))]
     pub material: String,
     /// About so many tets fill the skin.
     #[schemars(extend("minimum" = 8, "maximum" = 200_000))]

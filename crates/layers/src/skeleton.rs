@@ -29,6 +29,7 @@ const INCOMPRESSIBLE: f64 = 0.495;
 #[serde(deny_unknown_fields, default)]
 pub struct Skeleton {
     /// What it is made of: `jelly`, `fat`, `muscle`, `rubber`, `wood`.
+    #[schemars(extend("examples" = Material::PRESETS.map(|preset| preset.name)))]
     pub material: String,
     /// Young's modulus, in Pa: how hard it is to pull. Default: the material's.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -81,6 +82,7 @@ pub struct Part {
     /// Names of joints; `*` stands for anything.
     pub joints: Vec<String>,
     /// What it is made of.
+    #[schemars(extend("examples" = Material::PRESETS.map(|preset| preset.name)))]
     pub material: String,
     /// Young's modulus, in Pa. Default: the material's.
     #[serde(default, skip_serializing_if = "Option::is_none")]

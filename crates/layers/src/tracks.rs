@@ -26,6 +26,7 @@ pub use functions::{TestFunctionKind, TestRegion, Tests};
 #[serde(deny_unknown_fields, default)]
 pub struct Tracks {
     /// What it is made of: vinyl, silk, paper, cellophane, tin_foil, leather, cotton, denim or rubber.
+    #[schemars(extend("examples" = shell::Material::PRESETS.map(|preset| preset.name)))]
     pub material: String,
     /// Single values of the material, changed.
     pub fabric: MaterialDials,

@@ -284,7 +284,8 @@ fn a_stopped_bake_goes_on_with_the_same_bytes_and_threads_change_nothing() {
     let shot = parse_in(Path::new(""), &text(PLUME));
     let bake = |frames: &str, threads: usize, out: &Path| {
         let frames = Some(frames.parse().unwrap());
-        let options = BakeOptions { out: Some(out.into()), frames, threads: Some(threads), fresh: false };
+        let options =
+            BakeOptions { out: Some(out.into()), frames, threads: Some(threads), ..BakeOptions::default() };
         shot.bake(&options, &Context::SILENT).unwrap()
     };
     let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());

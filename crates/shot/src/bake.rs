@@ -35,6 +35,9 @@ pub struct BakeOptions {
     pub fresh: bool,
     /// How many threads to use; one per core when `None`. The result does not depend on it.
     pub threads: Option<usize>,
+    /// Another bake's folder: layers that it has under the same key are read from there and not baked again. Nothing is written to it, so
+    /// any number of bakes may share one.
+    pub shared: Option<PathBuf>,
 }
 
 /// What a bake made.
@@ -124,6 +127,20 @@ impl Shot {
         })
     }
 
+    /// Bakes the lowest so many layers and no more: what bakes have in common that are to [share](BakeOptions::shared) it. Layers that are
+    /// simulated together are baked only where all of them are among these. Gives back how many layers were baked.
+    pub fn bake_lowest(
+        &self,
+        layers: usize,
+        options: &BakeOptions,
+        context: &Context<'_>,
+    ) -> Result<usize, Error> {
+        in_pool(options.threads, || {
+            let (_lock, _) = self.lock(options)?;
+            self.through_layers(options, context, Purpose::MakeLowest(layers)).map(|bake| bake.layers.len())
+        })
+    }
+
     /// What was baked before, without simulating anything; [`Error::NotBaked`] where frames are missing. Nothing is written, so
     /// another process may be baking into the same folder.
     pub fn baked(&self, options: &BakeOptions) -> Result<Bake, Error> {
@@ -207,26 +224,37 @@ impl Shot {
             return Err(Error::NoSuchFrames { first: frames.first, last: frames.last, count });
         }
         let plan = self.plan(&input, input_key, &manifest, &files)?;
-        if options.fresh && purpose == Purpose::Make {
+        if options.fresh && purpose.makes() {
             for planned in &plan {
                 forget(&bakes, planned.group.name())?;
             }
         }
-        let (mut jobs, clip) =
-            self.jobs(&plan, &input, &files, frames.last + 1, &|folder, key| match purpose {
-                Purpose::Make => Store::open(bakes.join(folder), key),
-                Purpose::ReadAll | Purpose::ReadSome => Ok(Store::at(bakes.join(folder), key)),
-            })?;
-        if purpose == Purpose::Make {
+        let shared = options.shared.as_deref().map(bakes_folder);
+        let (mut jobs, clip) = self.jobs(&plan, &input, &files, frames.last + 1, &|folder, key| {
+            let store = match purpose {
+                Purpose::Make => Store::open(bakes.join(folder), key)?,
+                Purpose::MakeLowest(_) | Purpose::ReadAll | Purpose::ReadSome => {
+                    Store::at(bakes.join(folder), key)
+                }
+            };
+            Ok(store.sharing(shared.as_ref().map(|shared| shared.join(folder))))
+        })?;
+        if let Purpose::MakeLowest(layers) = purpose {
+            jobs.truncate(self.lowest_groups(&plan, layers));
+            for (job, planned) in jobs.iter().zip(&plan) {
+                Store::open(bakes.join(&planned.folder), job.key())?;
+            }
+        }
+        if purpose.makes() {
             for job in &mut jobs {
                 job.take_over(&bakes_of(&bakes, job.name()))?;
             }
         }
         for (index, job) in jobs.iter().enumerate() {
-            let (layer, of, reused, frames) = (job.name(), plan.len(), job.reused(), job.need());
+            let (layer, of, reused, frames) = (job.name(), jobs.len(), job.reused(), job.need());
             context.progress.event(Event::Layer { layer, index, of, reused, frames });
         }
-        if purpose == Purpose::Make {
+        if purpose.makes() {
             order::run(&mut jobs, context)?;
         }
         // what layers hold in memory was compared when it was read; this tells of files that changed behind them
@@ -247,6 +275,15 @@ impl Shot {
             files: Vec::new(),
             report: None,
         })
+    }
+
+    /// How many groups, from the lowest, have all their members among the lowest so many layers of the shot.
+    fn lowest_groups(&self, plan: &[Planned<'_>], layers: usize) -> usize {
+        let lowest = |entry: &LayerEntry| {
+            self.layers.iter().position(|other| other.name == entry.name).is_some_and(|index| index < layers)
+        };
+        let is_whole = |planned: &&Planned<'_>| planned.group.members.iter().all(|m| lowest(m.entry));
+        plan.iter().take_while(is_whole).count()
     }
 
     /// A job for each group, on the frames of the one below, and the clip that they will give.
@@ -337,10 +374,18 @@ impl Shot {
 enum Purpose {
     /// To make what is missing.
     Make,
+    /// The same in the lowest so many layers.
+    MakeLowest(usize),
     /// To read what must all be there.
     ReadAll,
     /// To read what is there.
     ReadSome,
+}
+
+impl Purpose {
+    fn makes(self) -> bool {
+        matches!(self, Self::Make | Self::MakeLowest(_))
+    }
 }
 
 struct Planned<'a> {

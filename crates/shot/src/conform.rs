@@ -182,6 +182,10 @@ impl<'a> Conform<'a> {
         if !allowed.is_empty() && matches!(node.value, Value::String(_)) {
             return self.word(node, path, &allowed);
         }
+        // what may only be this, or nothing at all: a selector that may be left out is a choice of its own, and has told it better
+        if let [_] = fitting[..] {
+            return self.diagnostics.extend(attempts.into_iter().flat_map(|(_, diagnostics)| diagnostics));
+        }
         // the branch that knows most of the keys, and of those the one with the fewest complaints
         let best =
             attempts.into_iter().max_by_key(|(known, diagnostics)| (*known, usize::MAX - diagnostics.len()));

@@ -141,6 +141,11 @@ pub enum Error {
 }
 
 impl Error {
+    /// What to do about it.
+    pub fn remedy(&self) -> Option<String> {
+        miette::Diagnostic::help(self).map(|help| help.to_string())
+    }
+
     /// What the system refused about this path, with a full disk told apart.
     pub fn io(path: impl AsRef<Path>) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.as_ref().to_owned();

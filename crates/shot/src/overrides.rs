@@ -18,6 +18,7 @@ pub(crate) fn apply(text: &str, settings: &[String]) -> Result<String, Error> {
         problem: format!("the shot cannot be read: {}", error.message()),
         help: None,
     })?;
+    headed(&mut document);
     for setting in settings {
         set(&mut document, setting).map_err(|(problem, help)| Error::Override {
             setting: setting.clone(),
@@ -26,6 +27,16 @@ pub(crate) fn apply(text: &str, settings: &[String]) -> Result<String, Error> {
         })?;
     }
     Ok(document.to_string())
+}
+
+/// Layers written inline, `layer = [{ … }]`, become tables with headers: one way to find them.
+fn headed(document: &mut DocumentMut) {
+    if let Some(layers) = document.get_mut("layer").filter(|layers| layers.is_array()) {
+        *layers = match std::mem::take(layers).into_array_of_tables() {
+            Ok(tables) => Item::ArrayOfTables(tables),
+            Err(other) => other,
+        };
+    }
 }
 
 type Refusal = (String, Option<String>);

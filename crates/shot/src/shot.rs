@@ -242,6 +242,11 @@ impl Reader {
         self
     }
 
+    /// The JSON Schema of the shots that it reads.
+    pub fn schema(&self) -> serde_json::Value {
+        schema_of(&self.registry)
+    }
+
     /// Reads a shot file.
     pub fn read(&self, path: impl AsRef<Path>) -> Result<Shot, Error> {
         let path = path.as_ref();
@@ -261,7 +266,7 @@ impl Reader {
             title = format!("{name} with --set");
         }
         let document = Document::parse(&title, &text).map_err(Diagnostics)?;
-        let schema = schema_of(&self.registry);
+        let schema = self.schema();
         let Conformity { mistakes: mut diagnostics, warnings } = conform::conform(&document, &schema);
         // what only the whole file can tell is looked for only where each value by itself is right
         let input = read_table::<Input>(&document, "input", &mut diagnostics);

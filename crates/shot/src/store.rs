@@ -37,6 +37,8 @@ const KEPT_CHECKPOINTS: usize = 24;
 #[derive(Clone, Debug)]
 pub(crate) struct Store {
     folder: PathBuf,
+    /// The same layer's folder in another bake: what is not in ours is read from there. Nothing is ever written to it.
+    shared: Option<PathBuf>,
     key: BakeKey,
 }
 
@@ -50,13 +52,20 @@ impl Store {
                 let _ = fs::remove_file(entry.path());
             }
         }
-        Ok(Self { folder, key })
+        Ok(Self { folder, shared: None, key })
+    }
+
+    /// The same, reading what it lacks from the folder that another bake keeps under the same key.
+    #[must_use]
+    pub(crate) fn sharing(mut self, folder: Option<PathBuf>) -> Self {
+        self.shared = folder.filter(|folder| folder.is_dir() && *folder != self.folder);
+        self
     }
 
     /// The folder as it is: for readers, who neither make nor clear away anything. It may not be there, and another process may be
     /// writing into it.
     pub(crate) fn at(folder: PathBuf, key: BakeKey) -> Self {
-        Self { folder, key }
+        Self { folder, shared: None, key }
     }
 
     /// Another bake's folder, under the key that its first frame names; `None` where that is not the folder's own.
@@ -64,19 +73,24 @@ impl Store {
         let bytes = fs::read(folder.join("frame-00000.bin")).ok()?;
         let key = codec::key_in(&bytes)?;
         let named = folder.file_name()?.to_str()?.ends_with(&key.short());
-        named.then_some(Self { folder, key })
+        named.then_some(Self { folder, shared: None, key })
     }
 
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
 
+    /// Where things are read from: its own folder first.
+    pub(crate) fn folders(&self) -> impl DoubleEndedIterator<Item = &Path> {
+        std::iter::once(&*self.folder).chain(self.shared.as_deref())
+    }
+
     fn frame_path(&self, index: usize) -> PathBuf {
-        self.folder.join(format!("frame-{index:05}.bin"))
+        self.folder.join(frame_name(index))
     }
 
     fn checkpoint_path(&self, index: usize) -> PathBuf {
-        self.folder.join(format!("checkpoint-{index:05}.bin"))
+        self.folder.join(checkpoint_name(index))
     }
 
     /// Stores a frame.
@@ -86,8 +100,10 @@ impl Store {
 
     /// A stored frame; `None` when it is not there or not whole.
     pub(crate) fn read_frame(&self, index: usize) -> Option<StoredFrame> {
-        let bytes = fs::read(self.frame_path(index)).ok()?;
-        StoredFrame::decode(&bytes, &self.key, index)
+        self.folders().find_map(|folder| {
+            let bytes = fs::read(folder.join(frame_name(index))).ok()?;
+            StoredFrame::decode(&bytes, &self.key, index)
+        })
     }
 
     /// Stores the state after frame `index` and drops the one before, unless it is one of those to keep.
@@ -117,16 +133,19 @@ impl Store {
         let name = |entry: fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
         let number =
             |name: String| name.strip_prefix("checkpoint-")?.strip_suffix(".bin")?.parse::<usize>().ok();
-        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let entries = self.folders().flat_map(|folder| fs::read_dir(folder).into_iter().flatten().flatten());
         let mut indices: Vec<usize> = entries.map(name).filter_map(number).collect();
         indices.sort_unstable();
+        indices.dedup();
         indices
     }
 
     /// The whole checkpoint after a frame.
     pub(crate) fn checkpoint(&self, index: usize) -> Option<Vec<u8>> {
-        let bytes = fs::read(self.checkpoint_path(index)).ok()?;
-        codec::open_checkpoint(&bytes, &self.key, index)
+        self.folders().find_map(|folder| {
+            let bytes = fs::read(folder.join(checkpoint_name(index))).ok()?;
+            codec::open_checkpoint(&bytes, &self.key, index)
+        })
     }
 
     /// The latest whole checkpoint after one of the frames `from..to`.
@@ -147,7 +166,8 @@ impl Store {
     /// How long each of `count` frames took, where it is known.
     pub(crate) fn seconds(&self, count: usize) -> Vec<Option<f64>> {
         let mut seconds = vec![None; count];
-        let text = fs::read_to_string(self.folder.join("timings.txt")).unwrap_or_default();
+        let read = |folder: &Path| fs::read_to_string(folder.join("timings.txt")).unwrap_or_default();
+        let text: String = self.folders().rev().map(read).collect();
         // a line without its end is still being written
         for line in text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n')) {
             let mut words = line.split_whitespace();
@@ -170,9 +190,17 @@ impl Store {
 
     /// What it said when it was last at work.
     pub(crate) fn notes(&self) -> Vec<(String, String)> {
-        let bytes = fs::read(self.folder.join("notes.json")).unwrap_or_default();
-        serde_json::from_slice(&bytes).unwrap_or_default()
+        let bytes = self.folders().find_map(|folder| fs::read(folder.join("notes.json")).ok());
+        serde_json::from_slice(&bytes.unwrap_or_default()).unwrap_or_default()
     }
+}
+
+fn frame_name(index: usize) -> String {
+    format!("frame-{index:05}.bin")
+}
+
+fn checkpoint_name(index: usize) -> String {
+    format!("checkpoint-{index:05}.bin")
 }
 
 /// Writes a file so that it appears whole or not at all.

@@ -59,6 +59,16 @@ fn values_are_set_by_name_by_number_and_by_kind() {
 }
 
 #[test]
+fn layers_written_inline_are_found_too() {
+    let text = "input = { sample = 'flag' }\nlayer = [{ kind = 'lag', frequency = 2.0 }, { kind = 'smooth' }] # two\noutput = { report = false }";
+    let reader = Reader::new(registry()).set("layer.lag.frequency=3.5").set("layer[1].window=0.1");
+    let shot = reader.parse("flag.toml", text, Path::new("")).unwrap();
+    assert_eq!(shot.layers[0].settings["frequency"], 3.5);
+    assert_eq!(shot.layers[1].settings["window"], 0.1);
+    assert!(!shot.output.report);
+}
+
+#[test]
 fn paths_that_do_not_exist_are_named() {
     assert_eq!(
         refusal("layer.flga.frequency=1"),

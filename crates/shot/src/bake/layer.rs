@@ -81,7 +81,7 @@ impl<'a> Job<'a> {
     pub(super) fn new(order: Order<'a>, store: Store) -> Self {
         let have: Vec<bool> = (0..order.need).map(|index| store.read_frame(index).is_some()).collect();
         let reused = have.iter().filter(|have| **have).count();
-        let trace = Arc::new(Trace::open(store.folder(), order.recipe));
+        let trace = Arc::new(Trace::open(store.folders(), order.recipe));
         Self {
             order,
             store,
@@ -98,6 +98,10 @@ impl<'a> Job<'a> {
 
     pub(super) fn name(&self) -> &str {
         self.order.group.name()
+    }
+
+    pub(super) fn key(&self) -> BakeKey {
+        self.order.key
     }
 
     /// What its frames were made from.
@@ -164,7 +168,8 @@ impl<'a> Job<'a> {
         for other in bakes.iter().filter(|folder| *folder != self.store.folder()) {
             let Some(first) = self.missing() else { return Ok(()) };
             let Some(store) = Store::found(other.clone()) else { continue };
-            let (trace, seconds) = (Trace::open(other, self.order.recipe), store.seconds(self.need()));
+            let (trace, seconds) =
+                (Trace::open(store.folders(), self.order.recipe), store.seconds(self.need()));
             for index in first..self.need() {
                 if !trace.is_of(index, self.order.recipe, &self.order.input)? {
                     break;

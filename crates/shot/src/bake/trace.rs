@@ -74,10 +74,12 @@ struct Line {
 }
 
 impl Trace {
-    /// The lines in a layer's folder.
-    pub(super) fn open(folder: &Path, recipe: BakeKey) -> Self {
-        let path = folder.join("made-from.txt");
-        let text = fs::read_to_string(&path).unwrap_or_default();
+    /// The lines in a layer's folders; new ones are written into the first.
+    pub(super) fn open<'a>(folders: impl Iterator<Item = &'a Path>, recipe: BakeKey) -> Self {
+        let paths: Vec<PathBuf> = folders.map(|folder| folder.join("made-from.txt")).collect();
+        let text: String =
+            paths.iter().rev().map(|path| fs::read_to_string(path).unwrap_or_default()).collect();
+        let path = paths.into_iter().next().unwrap_or_default();
         // a line without its end was cut off
         let whole = text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
         Self { path, recipe, lines: Mutex::new(whole.filter_map(parse).collect()) }
