@@ -13,3 +13,4 @@ pub(crate) mod render;
 pub(crate) mod shell;
 pub(crate) mod tetmesh;
 pub(crate) mod train;
+pub(crate) mod wedge;

@@ -190,7 +190,7 @@ impl From<render::Error> for CliError {
 
 impl From<shot::Error> for CliError {
     fn from(error: shot::Error) -> Self {
-        let help = error.help().map(|help| help.to_string());
+        let help = error.remedy();
         let said = |code| Self::Said { code, message: error.to_string(), help };
         match &error {
             shot::Error::Invalid(diagnostics) => Self::Diagnostics(diagnostics.clone()),
@@ -217,6 +217,21 @@ impl From<train::Error> for CliError {
         match help {
             Some(help) => said.with_help(help),
             None => said,
+        }
+    }
+}
+
+impl From<wedge::Error> for CliError {
+    fn from(error: wedge::Error) -> Self {
+        let help = error.remedy();
+        let code = if matches!(error, wedge::Error::Vary { .. }) { USAGE } else { INPUT };
+        match error {
+            wedge::Error::Shot(error) => error.into(),
+            wedge::Error::Try { values, source } => match *source {
+                shot::Error::Invalid(diagnostics) => Self::Diagnostics(diagnostics),
+                other => Self::Said { code: USAGE, message: format!("with {values}: {other}"), help },
+            },
+            other => Self::Said { code, message: other.to_string(), help },
         }
     }
 }

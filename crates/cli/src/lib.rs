@@ -66,6 +66,8 @@ pub use solid;
 pub use train;
 #[cfg(feature = "upsample")]
 pub use upsample;
+#[cfg(feature = "wedge")]
+pub use wedge;
 
 #[cfg(feature = "bake")]
 mod shots;

@@ -36,3 +36,10 @@ pub enum Error {
     #[error(transparent)]
     Fluid(fluid::Error),
 }
+
+impl Error {
+    /// What to do about it.
+    pub fn remedy(&self) -> Option<String> {
+        miette::Diagnostic::help(self).map(|help| help.to_string())
+    }
+}

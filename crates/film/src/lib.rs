@@ -36,7 +36,7 @@ pub use error::Error;
 pub use look::FilmLook;
 pub use pass::{Artwork, Pass, RingLook, SmearLook, VolumeView};
 pub use renderer::FilmRenderer;
-pub use report::{Curve, Curves};
+pub use report::{Curve, Curves, PAGE_STYLE, escape, number};
 
 /// Bakes all layers of a shot, then writes its outputs and its report.
 pub fn bake(shot: &Shot, options: &BakeOptions, context: &Context<'_>) -> Result<Bake, Error> {

@@ -13,6 +13,10 @@ mod source;
 use std::path::PathBuf;
 
 pub use curves::{Curve, Curves};
+pub use plot::{escape, number};
+
+/// How our pages look.
+pub const PAGE_STYLE: &str = include_str!("report/style.css");
 
 use shot::{Bake, Context, Event, LayerBake, Shot, write_whole};
 

@@ -28,6 +28,7 @@ pages! {
     Live: "docs/live.md",
     TetMeshing: "docs/tet-meshing.md",
     Trust: "docs/trust.md",
+    Wedge: "docs/wedge.md",
     WalkOfAFrame: "docs/walk-of-a-frame.md",
     LayerBlend: "docs/layers/blend.md",
     LayerCloth: "docs/layers/cloth.md",

@@ -125,6 +125,7 @@ impl Options {
             frames: self.frames,
             fresh: self.fresh,
             threads: self.threads.map(usize::from),
+            ..BakeOptions::default()
         };
         let listener = console.progress();
         interrupt::answers_json(self.json);

@@ -6,3 +6,4 @@ mod program;
 mod shells;
 mod shots;
 mod strangers;
+mod wedges;

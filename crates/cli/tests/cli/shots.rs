@@ -51,6 +51,16 @@ fn a_group_that_does_not_exist_is_a_mistake() {
     assert!(run.stderr.contains("hoits") && run.stderr.contains("hoist"), "{}", run.stderr);
 }
 
+/// A setting that may be left out is told as well as one that may not.
+#[test]
+fn a_selector_with_a_wrong_value_says_what_is_wrong_in_it() {
+    let place = Place::new();
+    let text = "[input]\nsample = \"flag\"\n[[layer]]\nkind = \"cloth\"\nfollow = { height = 0.9 }\n";
+    place.write("shot.toml", text);
+    let run = place.expect(2, &["check", "shot.toml"]);
+    assert!(run.stderr.contains("`layer[0].follow.height` must be a table"), "{}", run.stderr);
+}
+
 #[test]
 fn values_are_set_from_outside() {
     let place = Place::new();

@@ -21,7 +21,7 @@ pub(super) fn page(shot: &Shot, bake: &Bake, rows: &[Row]) -> String {
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
          <meta name=\"generator\" content=\"followthrough {}\"><title>{title}: bake report</title><style>{}</style></head><body><main>",
         env!("CARGO_PKG_VERSION"),
-        include_str!("style.css")
+        super::PAGE_STYLE
     );
     let (prominent, others): (Vec<_>, Vec<_>) =
         bake.warnings().into_iter().partition(|warning| warning.is_prominent);

@@ -231,7 +231,7 @@ fn round_step(range: f64, parts: f64) -> f64 {
 }
 
 /// A number in about four digits.
-pub(super) fn number(value: f64) -> String {
+pub fn number(value: f64) -> String {
     let size = value.abs();
     if size == 0.0 {
         return "0".into();
@@ -245,7 +245,7 @@ pub(super) fn number(value: f64) -> String {
 }
 
 /// Text for HTML and SVG.
-pub(super) fn escape(text: &str) -> String {
+pub fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
