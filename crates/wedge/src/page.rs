@@ -14,7 +14,8 @@ use shot::write_whole;
 use crate::{Error, Figure, Plan, State};
 
 /// Figures of which less is better: what is farther from what an artist drew, stretches, crosses or takes longer. Others are neither.
-const COSTS: [&str; 6] = ["distance", "strain", "crossing", "stretch", "residual", "penetration"];
+const COSTS: [&str; 7] =
+    ["distance", "strain", "crossing", "intersection", "stretch", "residual", "penetration"];
 
 /// Writes `wedge.html` and `wedge.json` into the plan's folder; gives back where the page is. Tries that have not ended are shown as such.
 pub fn write(plan: &Plan, out: &Path) -> Result<PathBuf, Error> {
@@ -92,7 +93,7 @@ impl Column {
     }
 }
 
-/// The time first, then what any try measured, in that order.
+/// The time first, then what tries measured, in that order; what is the same in all of them helps nobody to choose.
 fn columns(states: &[State]) -> Vec<Column> {
     let time = Column { layer: String::new(), name: "time".into(), unit: "s".into(), is_cost: true };
     let mut columns = vec![time];
@@ -107,6 +108,12 @@ fn columns(states: &[State]) -> Vec<Column> {
             columns.push(Column { layer, name, unit, is_cost });
         }
     }
+    let differs = |column: &Column| {
+        let mut values = states.iter().filter_map(|state| column.value(state));
+        let first = values.next();
+        states.len() == 1 || values.any(|value| Some(value) != first)
+    };
+    columns.retain(differs);
     columns
 }
 
@@ -118,7 +125,7 @@ const STYLE: &str = ".wedge{display:grid;grid-template-columns:repeat(auto-fill,
 
 fn page(plan: &Plan, out: &Path, states: &[State]) -> String {
     let mut page = String::new();
-    let title = escape(&plan.shot);
+    let title = escape(plan.shot.trim_end_matches(".toml"));
     let done = states.iter().filter(|state| state.is_done()).count();
     // writing to a string cannot fail, here and below
     let _ = write!(
@@ -185,7 +192,7 @@ fn card(
                     Some([_, worst]) if *worst == index => " class=\"worst\"",
                     _ => "",
                 };
-                let name = [column.layer.as_str(), column.name.as_str()].join(" ");
+                let name = format!("{} {}", column.layer, column.name.replace('/', ", "));
                 let _ = write!(
                     page,
                     "<dt>{}</dt><dd{mark}>{} {}</dd>",
