@@ -1,6 +1,7 @@
 //! The driver: all layers, frame by frame, into the store.
 
 mod layer;
+mod looped;
 mod order;
 mod reads;
 mod trace;
@@ -12,6 +13,7 @@ use std::sync::Arc;
 use clip::{Clip, Files};
 
 use self::layer::{Job, Order};
+pub use self::looped::LoopReport;
 use self::trace::InputChain;
 use crate::diagnostic::Diagnostics;
 use crate::group::{Group, Member, in_groups};
@@ -65,6 +67,8 @@ pub struct Bake {
     pub files: Vec<PathBuf>,
     /// The report, if one was written.
     pub report: Option<PathBuf>,
+    /// How the loop was found, if one was asked for.
+    pub looped: Option<LoopReport>,
 }
 
 /// What a bake made of one layer.
@@ -121,7 +125,7 @@ impl Shot {
             if !locked {
                 context.progress.event(Event::NoLocks { folder: &bakes_folder(&self.out(options)) });
             }
-            let mut bake = self.through_layers(options, context, Purpose::Make)?;
+            let mut bake = self.all_layers(options, context, Purpose::Make)?;
             then(&mut bake)?;
             Ok(bake)
         })
@@ -144,7 +148,7 @@ impl Shot {
     /// What was baked before, without simulating anything; [`Error::NotBaked`] where frames are missing. Nothing is written, so
     /// another process may be baking into the same folder.
     pub fn baked(&self, options: &BakeOptions) -> Result<Bake, Error> {
-        in_pool(options.threads, || self.through_layers(options, &Context::SILENT, Purpose::ReadAll))
+        in_pool(options.threads, || self.all_layers(options, &Context::SILENT, Purpose::ReadAll))
     }
 
     /// The same for a bake that still goes on or was stopped: the frames that are through all layers, up to the first that is not;
@@ -202,6 +206,18 @@ impl Shot {
             Err(fs::TryLockError::WouldBlock) => Err(Error::Locked { folder: bakes }),
             // baking without a lock is better than not baking
             Err(fs::TryLockError::Error(_)) => Ok((file, false)),
+        }
+    }
+
+    fn all_layers(
+        &self,
+        options: &BakeOptions,
+        context: &Context<'_>,
+        purpose: Purpose,
+    ) -> Result<Bake, Error> {
+        match self.input.r#loop {
+            true => self.through_periods(options, context, purpose),
+            false => self.through_layers(options, context, purpose),
         }
     }
 
@@ -274,6 +290,7 @@ impl Shot {
             sources: files,
             files: Vec::new(),
             report: None,
+            looped: None,
         })
     }
 

@@ -8,8 +8,12 @@ use glam::DQuat;
 use crate::diagnostic::Diagnostics;
 use crate::key::{BakeKey, canonical};
 use crate::manifest::Manifest;
+use crate::repeat::repeated;
 use crate::shot::{AddedInput, Shot};
 use crate::{Error, FrameRange};
+
+/// How many periods are simulated at most until a loop repeats itself.
+const LOOP_PERIODS: usize = 16;
 
 impl Shot {
     /// Opens the input: the file or the sample, with the frames that the shot uses.
@@ -19,6 +23,15 @@ impl Shot {
 
     /// The same, read through these files.
     pub(crate) fn open_input_among(&self, files: &Files) -> Result<Clip, Error> {
+        let once = self.open_period(files)?;
+        match self.periods() {
+            1 => Ok(once),
+            times => repeated(&once, times, self.input.r#loop),
+        }
+    }
+
+    /// The animation once.
+    pub(crate) fn open_period(&self, files: &Files) -> Result<Clip, Error> {
         let mut scene = match (&self.input.file, &self.input.sample) {
             (Some(file), _) => clip::read(files.path(file), &self.read_options(files))?,
             (None, Some(name)) => self.open_sample("input.sample", name)?,
@@ -42,6 +55,15 @@ impl Shot {
         }
         scene.cuts.clone_from(&self.input.cuts);
         Ok(scene)
+    }
+
+    /// How many times the animation is played.
+    pub(crate) fn periods(&self) -> usize {
+        match self.input.r#loop {
+            // a loop is the second period at the earliest
+            true => self.input.repeat.unwrap_or(LOOP_PERIODS).max(2),
+            false => self.input.repeat.unwrap_or(1),
+        }
     }
 
     /// How many frames `duration` makes.

@@ -91,13 +91,14 @@ mod overrides;
 mod progress;
 mod range;
 mod registry;
+mod repeat;
 mod reshape;
 mod schema;
 mod shot;
 mod store;
 mod warning;
 
-pub use bake::{Bake, BakeOptions, LayerBake};
+pub use bake::{Bake, BakeOptions, LayerBake, LoopReport};
 pub use check::{Parts, check};
 pub use diagnostic::{Diagnostic, Diagnostics, suggest};
 pub use dial::Dial;

@@ -98,6 +98,13 @@ pub struct Input {
     /// the layers. Default: all of it.
     #[schemars(with = "Option<String>")]
     pub frames: Option<FrameRange>,
+    /// How many times the animation is played, one after the other: a walk goes on from where it has come to, if its last frame is its first one
+    /// again. With `loop`: how many periods are simulated at most. Default: once; with `loop` 16 times.
+    #[schemars(extend("minimum" = 1, "maximum" = 1000, "x-usual" = [1, 100]))]
+    pub repeat: Option<usize>,
+    /// Whether the result is to be a loop: the animation is repeated until what is simulated repeats itself too, to a hundredth of its size, and
+    /// what is left is closed. One period comes out, whose last frame is its first.
+    pub r#loop: bool,
     /// Frames at which the animation begins anew, counted from 0 within `frames`: what lies between one of them and the frame before is a
     /// cut, not a motion, and what is simulated is carried along. Jumps of more than twice the size of a mesh are found without this.
     #[serde(skip_serializing_if = "Vec::is_empty")]

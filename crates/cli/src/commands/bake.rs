@@ -240,6 +240,7 @@ pub(crate) fn answer(shot: &Shot, bake: &Bake, seconds: f64) -> Value {
         "frames": { "first": bake.frames.first, "last": bake.frames.last },
         "frame_rate_hz": bake.clip.frame_rate_hz,
         "unusual": shot.warnings.iter().map(placed).collect::<Vec<_>>(),
+        "loop": bake.looped.as_ref().map(shot::LoopReport::json),
         "layers": layers,
         "files": bake.files,
         "report": bake.report,

@@ -22,6 +22,7 @@ pub(super) fn report(shot: &Shot, bake: &Bake) -> Value {
         "frame_rate_hz": bake.clip.frame_rate_hz,
         "frames": { "first": bake.frames.first, "last": bake.frames.last },
         "input": { "key": bake.input_key.to_string(), "meshes": meshes },
+        "loop": bake.looped.as_ref().map(shot::LoopReport::json),
         "layers": layers,
         "files": bake.files,
         "text": shot.text(),
