@@ -1,9 +1,6 @@
 //! Why threads cannot keep their lengths: points held further apart than the threads between them are long.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
-use geometry::Vec3;
+use geometry::{Vec3, shortest_ways};
 
 use super::Threads;
 
@@ -30,7 +27,7 @@ pub fn overstretched(threads: &Threads, known: &[bool], x: &[Vec3]) -> Option<Ov
     let sources: Vec<usize> = (0..threads.point_count()).filter(at_rim).collect();
     let mut worst: Option<(f64, Overstretched)> = None;
     for &from in &sources {
-        let lengths = shortest_ways(&around, from);
+        let lengths = shortest_ways(&around, &[from as u32]);
         for &to in sources.iter().filter(|&&to| to > from && lengths[to].is_finite()) {
             let found = Overstretched {
                 points: [from as u32, to as u32],
@@ -44,28 +41,6 @@ pub fn overstretched(threads: &Threads, known: &[bool], x: &[Vec3]) -> Option<Ov
         }
     }
     worst.map(|(_, found)| found)
-}
-
-/// Dijkstra's algorithm.
-fn shortest_ways(around: &[Vec<(u32, f64)>], from: usize) -> Vec<f64> {
-    let mut lengths = vec![f64::INFINITY; around.len()];
-    lengths[from] = 0.0;
-    // non-negative floats are ordered as their bits are
-    let mut open = BinaryHeap::from([Reverse((0u64, from))]);
-    while let Some(Reverse((bits, point))) = open.pop() {
-        let length = f64::from_bits(bits);
-        if length > lengths[point] {
-            continue;
-        }
-        for &(next, piece) in &around[point] {
-            let through = length + piece;
-            if through < lengths[next as usize] {
-                lengths[next as usize] = through;
-                open.push(Reverse((through.to_bits(), next as usize)));
-            }
-        }
-    }
-    lengths
 }
 
 #[cfg(test)]
