@@ -6,6 +6,7 @@ mod filling;
 mod maps;
 mod member;
 mod skin;
+mod thin;
 
 use clip::{FilePath, Mesh, Selector};
 use dynamics::Integrator;
@@ -49,7 +50,8 @@ pub struct Enrich {
     /// Parts made of something else, one after the other.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub regions: Vec<FleshRegion>,
-    /// Where the surface follows the animation, and how much: weight 1 exactly (to the bit), 0 not at all, in between drawn softly.
+    /// Where the surface follows the animation, and how much: weight 1 exactly (to the bit), 0 not at all, in between drawn softly. Where nothing at
+    /// all holds or moves the body, thin parts (limbs, head) and what stands on the floor follow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub follow: Option<Selector>,
     /// Weights from a few strokes instead of a whole map: what lies between them is filled in smoothly.
@@ -244,7 +246,7 @@ impl Default for Enrich {
 impl Settings for Enrich {
     const KIND: &'static str = "enrich";
     const SUMMARY: &'static str = "adds the secondary motion of flesh to an animated surface";
-    const VERSION: u32 = 7;
+    const VERSION: u32 = 8;
 }
 
 impl Layer for Enrich {
@@ -386,6 +388,23 @@ impl Enrich {
             all.extend(region.at.as_ref().map(|at| (format!("regions[{index}].at"), at)));
         }
         all
+    }
+
+    /// Whether nothing holds the body and nothing moves it but its animation: then its limbs stay with that.
+    fn says_nothing(&self) -> bool {
+        let plain = Self::default();
+        let holds = self.follow.is_some()
+            || !self.paint.is_empty()
+            || !self.keys.is_empty()
+            || self.complementary > 0.0
+            || self.patches > 0
+            || self.max_distance.is_some()
+            || self.animated.is_some();
+        // what falls or lies on something is meant to be free
+        let is_free = self.contact.is_some()
+            || self.gravity != plain.gravity
+            || self.regions.iter().any(|r| r.gravity.is_some());
+        self.simulate && !holds && !is_free
     }
 
     fn base_material(&self) -> Result<Material, solid::Error> {

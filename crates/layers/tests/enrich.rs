@@ -83,6 +83,33 @@ fn what_follows_is_the_input_to_the_bit_and_ears_lag() {
 }
 
 /// Follow everywhere returns the input; so does a Γ″ of nothing but with the fit alone, detail carried over.
+/// A shot that says nothing but `enrich` is one to look at: what stands on the floor stays, nothing flies off, and it is told.
+#[test]
+fn a_body_that_nothing_holds_keeps_its_limbs() {
+    let begin = QUADRUPED.split("follow").next().unwrap().replace("0-5", "0-12");
+    let end = "\n[output]\nfiles = []\nreport = false\n";
+    let farthest = |bake: &Bake, only: Option<&str>| {
+        let [before, after] = [&bake.input, &bake.clip].map(|clip| clip.frame(12).unwrap().points[0].clone());
+        let mesh = &bake.clip.meshes[0];
+        let weights = only.map(|name| mesh.group(name).unwrap().weights.clone());
+        let chosen = |i: &usize| weights.as_ref().is_none_or(|weights| weights[*i] > 0.99);
+        let apart =
+            |i: usize| (Vec3::from(after[i].map(f64::from)) - Vec3::from(before[i].map(f64::from))).length();
+        (0..before.len()).filter(chosen).map(apart).fold(0.0, f64::max)
+    };
+    let safe = bake(&format!("{begin}{end}")).unwrap();
+    let told = |bake: &Bake| {
+        bake.layers[0].warnings.iter().any(|(_, text)| text.contains("nothing says what follows"))
+    };
+    assert!(told(&safe), "{:?}", safe.layers[0].warnings);
+    let (feet, all) = (farthest(&safe, Some("feet")), farthest(&safe, None));
+    assert!(feet < 0.01, "feet are {feet} m off");
+    assert!(all > 1e-3 && all < 0.15, "the body moves, and stays: {all} m");
+    // who wants it free says so
+    let free = bake(&format!("{begin}follow = {{ not = \"all\" }}\n{end}")).unwrap();
+    assert!(!told(&free) && farthest(&free, Some("feet")) > 5.0 * feet.max(0.01));
+}
+
 #[test]
 fn weight_one_is_the_identity() {
     for replacement in ["follow = \"all\"", "simulate = false"] {

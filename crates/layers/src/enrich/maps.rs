@@ -82,6 +82,7 @@ impl Maps<'_> {
     fn weights(&self, key: &FollowKey) -> Result<(Vec<f64>, Vec<f64>), LayerError> {
         let mut surface = match &key.follow {
             Some(follow) => self.selected(follow)?,
+            None if self.settings.says_nothing() => super::thin::weights(self.input)?,
             None => vec![0.0; self.embedding.len()],
         };
         if let Some(point) = surface.iter().position(|weight| !(0.0..=1.0).contains(weight)) {

@@ -52,6 +52,12 @@ impl Enrich {
         if held == 0 && self.simulate && self.follow.is_some() {
             warnings.push("no point follows the animation exactly: everything may drift from it".into());
         }
+        if self.says_nothing() {
+            warnings.push(format!(
+                "nothing says what follows the animation: limbs, head and what stands on the floor do, {held} points of the flesh; \
+                 say it with `follow`, or `follow = {{ not = \"all\" }}` for a body that nothing holds"
+            ));
+        }
         if self.rigid.is_some() && rigid.is_empty() {
             warnings.push(
                 "`rigid` selects no connected piece of the surface as a whole: nothing is rigid".into(),
