@@ -1,5 +1,6 @@
 //! The driver: all layers, frame by frame, into the store.
 
+mod judge;
 mod layer;
 mod looped;
 mod order;

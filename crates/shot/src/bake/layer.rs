@@ -332,7 +332,7 @@ impl<'a> Job<'a> {
         let group = self.order.group;
         let mut warnings = self.idle();
         warnings.extend(each(|told| &told.warnings));
-        LayerBake {
+        let mut layer = LayerBake {
             name: group.name().to_owned(),
             kind: group.kind(),
             mesh: group.members[0].mesh,
@@ -347,7 +347,9 @@ impl<'a> Job<'a> {
             fallbacks: each(|told| &told.fallbacks),
             figures: told.iter().map(|told| told.figures.clone()).collect(),
             notes: self.store.notes(),
-        }
+        };
+        layer.judge(&self.order.carried, self.order.registry.crossings());
+        layer
     }
 
     /// Settings without effect, as warnings about the first frame.

@@ -1,0 +1,154 @@
+//! Is the result worse than its input? What nobody would want is told once, with the frame to look at and what to turn.
+
+use clip::Clip;
+
+use super::LayerBake;
+use crate::CountCrossings;
+
+/// More than so many times the input's crossing pairs, …
+const CROSSINGS: usize = 2;
+/// … and so many besides, are worth a word.
+const FEW_CROSSINGS: usize = 20;
+/// What is further from its input than so many times the mesh's size has left it.
+const FAR: f64 = 3.0;
+/// What is stretched to so many times its length is torn, in per cent of strain.
+const TORN: f64 = 900.0;
+/// A frame that takes so many times the usual frame jams, …
+const JAMS: f64 = 10.0;
+/// … if it takes so long at all, in seconds.
+const JAM_SECONDS: f64 = 5.0;
+
+impl LayerBake {
+    /// Adds to the warnings what makes the result worse than its input, `below`.
+    pub(super) fn judge(&mut self, below: &Clip, count: Option<CountCrossings>) {
+        let mut told = Vec::new();
+        told.extend(count.and_then(|count| self.more_crossings(below, count)));
+        told.extend(self.left(below));
+        told.extend(self.torn());
+        told.extend(self.jammed());
+        self.warnings.extend(told);
+    }
+
+    /// The frame with the most of a figure, and how much that is.
+    fn most(&self, is_it: impl Fn(&str) -> bool) -> Option<(usize, f64)> {
+        let figures = self.figures.iter().enumerate();
+        let all = figures.flat_map(|(frame, figures)| figures.0.iter().map(move |figure| (frame, figure)));
+        let named =
+            all.filter(|(_, figure)| is_it(&figure.name)).map(|(frame, figure)| (frame, figure.value));
+        named.reduce(|most, next| if next.1 > most.1 { next } else { most })
+    }
+
+    fn more_crossings(&self, below: &Clip, count: CountCrossings) -> Option<(usize, String)> {
+        let [mesh] = self.meshes[..] else { return None };
+        let (frame, ours) = self.most(|name| name == "intersections/itself")?;
+        let points = below.frame(frame).ok()?.points.into_iter().nth(mesh)?;
+        let theirs = count(&points, &below.meshes.get(mesh)?.point_triangles())?;
+        let text = format!(
+            "{ours} pairs of triangles cross each other, and {theirs} in the input: look there; `contact` keeps surfaces apart, and for flesh that is torn where parts \
+             touch at rest `separated` names a pose in which they do not"
+        );
+        (ours as usize > CROSSINGS * theirs + FEW_CROSSINGS).then_some((frame, text))
+    }
+
+    fn left(&self, below: &Clip) -> Option<(usize, String)> {
+        let (frame, metres) = self.most(|name| name.split(',').next() == Some("distance/max"))?;
+        let size = self
+            .meshes
+            .iter()
+            .filter_map(|&mesh| below.meshes.get(mesh))
+            .map(|mesh| diagonal(&mesh.rest_points));
+        let size = size.fold(0.0, f64::max);
+        let text = format!(
+            "a point is {metres:.2} m from where it was animated, and the mesh is {size:.2} m large: has it left? More of it can be held with `follow`, or kept near with \
+             `max_distance`"
+        );
+        (size > 0.0 && metres > FAR * size).then_some((frame, text))
+    }
+
+    fn torn(&self) -> Option<(usize, String)> {
+        let (frame, strain) = self.most(|name| name.starts_with("strain/"))?;
+        let text = format!(
+            "something is stretched to {:.0} times its length: look there; more `substeps` or a stiffer material may hold it",
+            1.0 + strain / 100.0
+        );
+        (strain > TORN).then_some((frame, text))
+    }
+
+    fn jammed(&self) -> Option<(usize, String)> {
+        let mut seconds: Vec<f64> = self.seconds.iter().flatten().copied().collect();
+        seconds.sort_by(f64::total_cmp);
+        let usual = *seconds.get(seconds.len() / 2)?;
+        let known = self.seconds.iter().enumerate().filter_map(|(frame, seconds)| Some((frame, (*seconds)?)));
+        let (frame, longest) = known.reduce(|most, next| if next.1 > most.1 { next } else { most })?;
+        let text = format!(
+            "the frame took {longest:.1} s, and a usual one {usual:.2} s: something jams there; look whether animated parts press the cloth or flesh against each other"
+        );
+        (longest > JAM_SECONDS && longest > JAMS * usual).then_some((frame, text))
+    }
+}
+
+fn diagonal(points: &[[f32; 3]]) -> f64 {
+    let ends = points.iter().fold([[f32::INFINITY; 3], [f32::NEG_INFINITY; 3]], |[low, high], p| {
+        [std::array::from_fn(|i| low[i].min(p[i])), std::array::from_fn(|i| high[i].max(p[i]))]
+    });
+    let length = (0..3).map(|i| f64::from(ends[1][i] - ends[0][i]).powi(2)).sum::<f64>().sqrt();
+    if length.is_finite() { length } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use clip::{Frame, MemoryFrames, Mesh};
+
+    use super::*;
+    use crate::{BakeKey, Figures};
+
+    fn layer(figures: &[(&str, f64)], seconds: &[f64]) -> LayerBake {
+        let mut all = Figures::default();
+        figures.iter().for_each(|(name, value)| all.add(*name, "", *value));
+        LayerBake {
+            name: "layer".into(),
+            kind: "test",
+            mesh: 0,
+            meshes: vec![0],
+            key: BakeKey::of(&[b"test"]),
+            folder: Default::default(),
+            baked: 0,
+            reused: 0,
+            prepare_seconds: 0.0,
+            figures: vec![Figures::default(), all],
+            seconds: seconds.iter().map(|s| Some(*s)).collect(),
+            warnings: Vec::new(),
+            fallbacks: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    fn told(figures: &[(&str, f64)], seconds: &[f64]) -> Vec<(usize, String)> {
+        let mesh = Mesh::new("t", vec![[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], &[[0, 1, 2]]);
+        let frame = Frame { points: vec![mesh.rest_points.clone()], pose: Vec::new() };
+        let frames = Arc::new(MemoryFrames::new(vec![frame; 2]));
+        let mut layer = layer(figures, seconds);
+        layer.judge(&Clip::new("t", 24.0, vec![mesh], None, frames), Some(|_, _| Some(7)));
+        layer.warnings
+    }
+
+    #[test]
+    fn what_is_worse_than_its_input_is_told_with_its_frame() {
+        for (name, fine, bad, word) in [
+            ("intersections/itself", 34.0, 35.0, "and 7 in the input"),
+            ("distance/max", 4.2, 4.3, "has it left?"),
+            ("distance/max, sleeve", 4.2, 4.3, "has it left?"),
+            ("strain/tets, largest", 899.0, 901.0, "10 times its length"),
+        ] {
+            assert_eq!(told(&[(name, fine)], &[]), [], "{name}");
+            let found = told(&[(name, bad)], &[]);
+            assert!(found.len() == 1 && found[0].0 == 1 && found[0].1.contains(word), "{name}: {found:?}");
+        }
+        assert_eq!(told(&[], &[1.0, 1.0, 9.0]), [], "nine times the usual");
+        assert_eq!(told(&[], &[0.1, 0.1, 4.0]), [], "seconds are no jam");
+        let found = told(&[], &[1.0, 1.0, 11.0]);
+        assert!(found[0].0 == 2 && found[0].1.contains("jams"), "{found:?}");
+    }
+}
