@@ -2,17 +2,19 @@
 //!
 //! Every point's path is averaged with a Gaussian window, centred, so that nothing lags behind. At the clip's ends the
 //! path is continued by point reflection, q(−t) = 2 q(0) − q(t): the first and last frames stay where they are, and
-//! straight motion at constant speed passes through unchanged.
+//! straight motion at constant speed passes through unchanged. Of a skeleton without a mesh the joints are smoothed: places as points are, rotations by
+//! their logarithms about the one at hand, so that steady turning passes unchanged as well.
 
 use std::collections::VecDeque;
 
-use clip::Mesh;
+use clip::{Frame, Mesh, Transform};
+use glam::DQuat;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use shot::{Diagnostic, FrameResult, Layer, LayerError, Settings, Simulation, Target};
 
-/// Smooths the motion of points over time, without lag: jitter goes, slow movement stays.
+/// Smooths motion over time, without lag: jitter goes, slow movement stays. Of a file with meshes the points of one, of a skeleton alone its joints.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Smooth {
@@ -32,13 +34,17 @@ fn default_window() -> f64 {
 
 impl Settings for Smooth {
     const KIND: &'static str = "smooth";
-    const SUMMARY: &'static str = "smooths the motion of points over time, without lag";
+    const SUMMARY: &'static str = "smooths the motion of points or joints over time, without lag";
     const VERSION: u32 = 1;
 }
 
 impl Layer for Smooth {
     fn check(&self, input: &Target) -> Vec<Diagnostic> {
-        let mesh = input.mesh();
+        let Some(mesh) = input.clip.meshes.get(input.mesh) else {
+            let message = "a skeleton has no vertex groups: all of its joints are smoothed";
+            let said = self.group.iter().map(|_| Diagnostic::new("group", message).with_help("remove it"));
+            return said.collect();
+        };
         let unknown = self.group.iter().filter(|name| mesh.group(name).is_none());
         let known = || mesh.groups.iter().map(|group| group.name.as_str());
         unknown.map(|name| Diagnostic::unknown("group", "vertex group", name, known())).collect()
@@ -48,12 +54,17 @@ impl Layer for Smooth {
         self.group.as_ref().is_none_or(|name| mesh.group(name).is_some())
     }
 
+    fn takes_skeletons(&self) -> bool {
+        true
+    }
+
     fn look_ahead(&self, input: &Target) -> usize {
         self.weights(input.clip.frame_rate_hz).len() - 1
     }
 
     fn prepare(&self, input: &Target) -> Result<Box<dyn Simulation>, LayerError> {
-        let amounts = self.group.as_ref().and_then(|name| input.mesh().group(name));
+        let mesh = input.clip.meshes.get(input.mesh);
+        let amounts = self.group.as_ref().and_then(|name| mesh?.group(name));
         Ok(Box::new(Smoothing {
             weights: self.weights(input.clip.frame_rate_hz),
             amounts: amounts.map(|group| group.weights.clone()),
@@ -80,8 +91,15 @@ struct Smoothing {
     input: Target,
     weights: Vec<f64>,
     amounts: Option<Vec<f32>>,
-    /// Frames around the current one, with their numbers.
-    window: VecDeque<(usize, Vec<[f32; 3]>)>,
+    /// Frames around the current one, with their numbers: the mesh's points, or joints where there is no mesh.
+    window: VecDeque<(usize, Moving)>,
+}
+
+/// What is smoothed of a frame.
+#[derive(Clone)]
+enum Moving {
+    Points(Vec<[f32; 3]>),
+    Joints(Vec<Transform>),
 }
 
 impl Simulation for Smoothing {
@@ -96,29 +114,24 @@ impl Simulation for Smoothing {
         }
         let next = self.window.back().map_or(from, |(frame, _)| frame + 1);
         for frame in next..=to {
-            self.window.push_back((frame, self.input.points(frame)?));
+            let Frame { mut points, pose } = self.input.clip.frame(frame)?;
+            let moving = match points.is_empty() {
+                true => Moving::Joints(pose),
+                false => Moving::Points(points.swap_remove(self.input.mesh)),
+            };
+            self.window.push_back((frame, moving));
         }
-
         let coefficients = self.coefficients(index, from, to);
-        let here = &self.window[index - from].1;
-        let mut result = here.clone();
-        for (p, out) in result.iter_mut().enumerate() {
-            let amount = self.amounts.as_ref().map_or(1.0, |amounts| f64::from(amounts[p]));
-            if amount == 0.0 {
-                continue;
+        match &self.window[index - from].1 {
+            Moving::Points(here) => {
+                let points = self.smoothed_points(here, &coefficients);
+                Ok(self.input.with_points(index, points)?.into())
             }
-            for axis in 0..3 {
-                let q = f64::from(here[p][axis]);
-                // the coefficients' sum is 1: differences keep the precision of points far from the origin
-                let change: f64 = coefficients
-                    .iter()
-                    .zip(&self.window)
-                    .map(|(coefficient, (_, points))| coefficient * (f64::from(points[p][axis]) - q))
-                    .sum();
-                out[axis] = (q + amount * change) as f32;
+            Moving::Joints(here) => {
+                let pose = self.smoothed_joints(here, &coefficients);
+                Ok(Frame { pose, ..Frame::default() }.into())
             }
         }
-        Ok(self.input.with_points(index, result)?.into())
     }
 
     fn checkpoint(&self) -> Vec<u8> {
@@ -136,6 +149,51 @@ impl Simulation for Smoothing {
 }
 
 impl Smoothing {
+    fn smoothed_points(&self, here: &[[f32; 3]], coefficients: &[f64]) -> Vec<[f32; 3]> {
+        let mut result = here.to_vec();
+        for (p, out) in result.iter_mut().enumerate() {
+            let amount = self.amounts.as_ref().map_or(1.0, |amounts| f64::from(amounts[p]));
+            if amount == 0.0 {
+                continue;
+            }
+            for axis in 0..3 {
+                let q = f64::from(here[p][axis]);
+                // the coefficients' sum is 1: differences keep the precision of points far from the origin
+                let change = |(coefficient, (_, moving)): (&f64, &(usize, Moving))| match moving {
+                    Moving::Points(points) => coefficient * (f64::from(points[p][axis]) - q),
+                    Moving::Joints(_) => 0.0,
+                };
+                let change: f64 = coefficients.iter().zip(&self.window).map(change).sum();
+                out[axis] = (q + amount * change) as f32;
+            }
+        }
+        result
+    }
+
+    fn smoothed_joints(&self, here: &[Transform], coefficients: &[f64]) -> Vec<Transform> {
+        let smoothed = |(joint, own): (usize, &Transform)| {
+            let (place, turn, scale) =
+                (own.translation.as_dvec3(), own.rotation.as_dquat().normalize(), own.scale.as_dvec3());
+            let mut change = [glam::DVec3::ZERO; 3];
+            for (coefficient, (_, moving)) in coefficients.iter().zip(&self.window) {
+                let Moving::Joints(joints) = moving else { continue };
+                let other = &joints[joint];
+                // the shorter way round
+                let apart = turn.inverse() * other.rotation.as_dquat().normalize();
+                let apart = if apart.w < 0.0 { -apart } else { apart };
+                change[0] += *coefficient * (other.translation.as_dvec3() - place);
+                change[1] += *coefficient * apart.to_scaled_axis();
+                change[2] += *coefficient * (other.scale.as_dvec3() - scale);
+            }
+            Transform {
+                translation: (place + change[0]).as_vec3(),
+                rotation: (turn * DQuat::from_scaled_axis(change[1])).normalize().as_quat(),
+                scale: (scale + change[2]).as_vec3(),
+            }
+        };
+        here.iter().enumerate().map(smoothed).collect()
+    }
+
     /// What each frame of the window `from..=to` weighs in the mean at `index`, the reflections at the ends included.
     fn coefficients(&self, index: usize, from: usize, to: usize) -> Vec<f64> {
         let mut coefficients = vec![0.0; to - from + 1];
@@ -216,6 +274,32 @@ mod tests {
         let frame = simulation.frame(1).unwrap().frame;
         assert_eq!(frame.points[0][1], target.clip.frame(1).unwrap().points[0][1]);
         assert_ne!(frame.points[0][0], target.clip.frame(1).unwrap().points[0][0]);
+    }
+
+    /// Turning steadily about one axis, faster than half a turn a window, with jitter of two degrees about another.
+    #[test]
+    fn joints_lose_their_jitter_and_keep_their_turning() {
+        let jitter = |i: usize| 2.0_f64.to_radians() * (1.7 * i as f64).sin();
+        let turn = |i: usize| DQuat::from_rotation_y(0.2 * i as f64);
+        let pose = |i: usize| Transform {
+            rotation: (turn(i) * DQuat::from_rotation_x(jitter(i))).as_quat(),
+            translation: glam::Vec3::new(0.1 * i as f32, 1.0, 0.0),
+            ..Transform::IDENTITY
+        };
+        let frames = (0..60).map(|i| Frame { points: Vec::new(), pose: vec![pose(i)] }).collect();
+        let joint = clip::Joint { name: "root".into(), parent: None, rest: Transform::IDENTITY };
+        let skeleton = clip::Skeleton { joints: vec![joint] };
+        let clip = Clip::new("take", 30.0, Vec::new(), Some(skeleton), Arc::new(MemoryFrames::new(frames)));
+        let target = Target { clip, mesh: 0, files: clip::Files::default() };
+        let mut simulation = Smooth { window: 0.1, group: None }.prepare(&target).unwrap();
+        for i in 0..60 {
+            let joint = simulation.frame(i).unwrap().frame.pose[0];
+            let off = joint.rotation.as_dquat().angle_between(turn(i)).to_degrees();
+            // at the ends there is less to average over
+            let bound = if (9..51).contains(&i) { 0.1 } else { 2.1 };
+            assert!(off < bound, "frame {i}: {off} degrees");
+            assert!((joint.translation.x - 0.1 * i as f32).abs() < 1e-5);
+        }
     }
 
     #[test]

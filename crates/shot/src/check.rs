@@ -350,7 +350,8 @@ impl LayerEntry {
             Some(MeshNames::Several(names)) => names.iter().map(named).collect::<Result<_, _>>()?,
             None => vec![suitable().next().unwrap_or(0)],
         };
-        if (clip.meshes.is_empty() || meshes.is_empty()) && self.layer.needs_mesh() {
+        let is_skeleton = clip.meshes.is_empty() && clip.skeleton.is_some() && self.layer.takes_skeletons();
+        if (clip.meshes.is_empty() || meshes.is_empty()) && self.layer.needs_mesh() && !is_skeleton {
             return Err(TargetError::NoMeshes);
         }
         let target = |mesh| Target { clip: clip.clone(), mesh, files: files.clone() };

@@ -39,6 +39,11 @@ pub trait Layer: Send + Sync {
         true
     }
 
+    /// Whether a skeleton without a mesh will do, too.
+    fn takes_skeletons(&self) -> bool {
+        false
+    }
+
     /// Whether it reads what the layer below was given, too ([`clip::Frames::below`]), so that there must be one.
     fn needs_layer_below(&self) -> bool {
         false

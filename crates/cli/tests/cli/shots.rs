@@ -62,6 +62,18 @@ fn a_selector_with_a_wrong_value_says_what_is_wrong_in_it() {
 }
 
 #[test]
+fn a_skeleton_alone_is_smoothed_and_comes_out_as_one() {
+    let place = Place::new();
+    place.expect(0, &["convert", "sample:walker", "walk.bvh"]);
+    place.write("shot.toml", "input = { file = 'walk.bvh' }\nlayer = [{ kind = 'smooth' }]\noutput = { files = ['calm.bvh'], report = false }");
+    place.expect(0, &["bake", "shot.toml"]);
+    assert_ne!(place.read("shot/calm.bvh"), place.read("walk.bvh"));
+    // what needs a mesh says so
+    place.write("shot.toml", "input = { file = 'walk.bvh' }\nlayer = [{ kind = 'cloth' }]");
+    place.expect(2, &["check", "shot.toml"]);
+}
+
+#[test]
 fn values_are_set_from_outside() {
     let place = Place::new();
     place.expect(0, &["new", "shot.toml"]);
