@@ -57,7 +57,7 @@ pub use grid::Grid;
 pub use material::{Image, Material};
 pub use mesh::{Group, Mesh, MorphTarget, Part};
 pub use scene::Placement;
-pub use select::{BoxRegion, HeightRegion, Selector, SphereRegion};
+pub use select::{BoxRegion, HeightRegion, LevelsRegion, Selector, SphereRegion};
 pub use skeleton::{Joint, Skeleton, Skin, Transform};
 pub use tets::{
     TET_ENDINGS, TetGroup, TetMaterial, Tets, cut_away, read_lattice, read_tets, write_lattice, write_tets,

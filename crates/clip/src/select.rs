@@ -38,6 +38,37 @@ pub enum Selector {
     Any(Vec<Selector>),
     /// What this does not choose: one minus its weight.
     Not(Box<Selector>),
+    /// The weights of these added up, at most one.
+    Sum(Vec<Selector>),
+    /// The weights of the first less those of the others, at least zero.
+    Difference(Vec<Selector>),
+    /// Another selector's weights spread or sharpened: what a joint moves by half or more can follow it exactly.
+    Levels(LevelsRegion),
+}
+
+/// Weights of a selector, stretched so that `from` becomes zero and `to` one, then blurred.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct LevelsRegion {
+    /// Whose weights.
+    pub of: Box<Selector>,
+    /// What weighs no more than this is not chosen.
+    #[serde(default)]
+    #[cfg_attr(feature = "schemars", schemars(extend("minimum" = 0.0, "maximum" = 1.0)))]
+    pub from: f64,
+    /// What weighs at least this is chosen wholly.
+    #[serde(default = "whole")]
+    #[cfg_attr(feature = "schemars", schemars(extend("minimum" = 0.0, "maximum" = 1.0)))]
+    pub to: f64,
+    /// How many times each point's weight is averaged with its neighbours'.
+    #[serde(default)]
+    #[cfg_attr(feature = "schemars", schemars(extend("minimum" = 0, "maximum" = 1000, "x-usual" = [0, 50])))]
+    pub blur: usize,
+}
+
+fn whole() -> f64 {
+    1.0
 }
 
 /// A box with edges along the axes, in metres.
@@ -154,8 +185,68 @@ impl Selector {
                 .into_iter()
                 .map(|weight| 1.0 - weight)
                 .collect()),
+            Self::Sum(selectors) => {
+                let mut weights = vec![0.0_f32; shape.point_count()];
+                for selector in selectors {
+                    let others = selector.weights_among(clip, mesh, files)?;
+                    weights
+                        .iter_mut()
+                        .zip(others)
+                        .for_each(|(weight, other)| *weight = (*weight + other).min(1.0));
+                }
+                Ok(weights)
+            }
+            Self::Difference(selectors) => {
+                let mut selectors = selectors.iter();
+                let mut weights = match selectors.next() {
+                    Some(first) => first.weights_among(clip, mesh, files)?,
+                    None => vec![0.0; shape.point_count()],
+                };
+                for selector in selectors {
+                    let others = selector.weights_among(clip, mesh, files)?;
+                    weights
+                        .iter_mut()
+                        .zip(others)
+                        .for_each(|(weight, other)| *weight = (*weight - other).max(0.0));
+                }
+                Ok(weights)
+            }
+            Self::Levels(levels) => {
+                let weights = levels.of.weights_among(clip, mesh, files)?;
+                Ok(blurred(
+                    shape,
+                    weights.into_iter().map(|weight| levels.level(weight)).collect(),
+                    levels.blur,
+                ))
+            }
         }
     }
+}
+
+impl LevelsRegion {
+    fn level(&self, weight: f32) -> f32 {
+        let weight = f64::from(weight);
+        match self.to > self.from {
+            true => ((weight - self.from) / (self.to - self.from)).clamp(0.0, 1.0) as f32,
+            false => f32::from(u8::from(weight >= self.to && weight > 0.0)),
+        }
+    }
+}
+
+/// Weights averaged with those of their neighbours, so many times.
+fn blurred(mesh: &Mesh, mut weights: Vec<f32>, times: usize) -> Vec<f32> {
+    if times == 0 {
+        return weights;
+    }
+    let around = Topology::new(mesh.point_count(), &mesh.point_triangles()).neighbours();
+    for _ in 0..times {
+        let mean = |(own, near): (&f32, &Vec<u32>)| {
+            let sum: f64 = near.iter().map(|&point| f64::from(weights[point as usize])).sum();
+            ((f64::from(*own) + sum) / (1 + near.len()) as f64) as f32
+        };
+        weights = weights.iter().zip(&around).map(mean).collect();
+    }
+    weights
 }
 
 /// One inside, zero beyond the falloff, smooth between.
@@ -333,6 +424,18 @@ mod tests {
         assert_eq!(weights(r#"{"height":{"from":0.5,"to":1}}"#).unwrap(), [0.0, 0.0, 0.0, 1.0, 1.0, 1.0]);
         assert_eq!(weights(r#"{"height":{"from":2,"to":0}}"#).unwrap(), [1.0, 1.0, 1.0, 0.5, 0.5, 0.5]);
         assert_eq!(weights(r#"{"component":1}"#).unwrap(), [0.0, 0.0, 0.0, 1.0, 1.0, 1.0]);
+        let sum = r#"{"sum":[{"group":"fly.end"},{"group":"fly.middle"},{"component":1}]}"#;
+        assert_eq!(weights(sum).unwrap(), [0.0, 0.0, 0.0, 1.0, 1.0, 1.0]);
+        let difference = r#"{"difference":[{"component":1},{"group":"fly.middle"},{"group":"fly.end"}]}"#;
+        assert_eq!(weights(difference).unwrap(), [0.0, 0.0, 0.0, 0.5, 0.25, 0.0]);
+        let levels =
+            |more: &str| weights(&format!(r#"{{"levels":{{"of":{{"group":"hoist"}}{more}}}}}"#)).unwrap();
+        assert_eq!(levels("")[..3], [1.0, 0.5, 0.0]);
+        assert_eq!(levels(r#","to":0.5"#)[..3], [1.0, 1.0, 0.0]);
+        assert_eq!(levels(r#","from":0.5"#)[..3], [1.0, 0.0, 0.0]);
+        assert_eq!(levels(r#","from":0.6,"to":0.4"#)[..3], [1.0, 1.0, 0.0]);
+        // each is the mean of its triangle
+        assert_eq!(levels(r#","blur":1"#), [0.5, 0.5, 0.5, 0.0, 0.0, 0.0]);
         assert_eq!(
             weights(r#"{"not":{"any":[{"component":1},{"group":"hoist"}]}}"#).unwrap(),
             [0.0, 0.5, 1.0, 0.0, 0.0, 0.0]

@@ -112,6 +112,7 @@ fn properties(schema: &Value, table: &str) -> Value {
         "obstacle" => definition("Obstacle"),
         "box" => definition("BoxRegion"),
         "sphere" => definition("SphereRegion"),
+        "levels" => definition("LevelsRegion"),
         "height" => definition("HeightRegion"),
         "fabric" => definition("MaterialDials"),
         "skeleton.parts" => definition("FleshPart"),

@@ -47,7 +47,7 @@ fn example(key: &str, value: &Value) -> &'static str {
         ("group", _) => "\"hoist\"",
         ("joint", _) => "\"Spine\"",
         ("file", _) => "\"weights.csv\"",
-        ("any", _) => "[…]",
+        ("any" | "sum" | "difference", _) => "[…]",
         (_, Some("integer")) => "0",
         _ => "{ … }",
     }
