@@ -7,6 +7,10 @@ use clip::{ReadOptions, Selector, describe, diagnose, read, read_tets};
 /// The OBJ under a point cache: four points, two triangles.
 const SQUARE: &[u8] = b"v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nf 1 2 3\nf 1 3 4\n";
 
+/// The skeleton beside a take.
+const ASF: &[u8] = b":units\nlength 0.45\n:root\norder TX TY TZ RX RY RZ\n:bonedata\nbegin\nname a\ndirection 1 0 0\nlength 4\n\
+    axis 0 0 90 XYZ\ndof rx rz\nend\n:hierarchy\nbegin\nroot a\nend\n";
+
 /// Reads bytes as a file of this name and does what a user might do with it. Refusing is fine; panicking, hanging and
 /// asking for absurd amounts of memory are not.
 pub fn read_as(name: &str, bytes: &[u8]) {
@@ -75,7 +79,9 @@ pub fn sealed(bytes: &[u8]) -> Vec<u8> {
 fn in_folder(name: &str, bytes: &[u8], act: impl FnOnce(&Path)) {
     let Ok(folder) = tempfile::tempdir() else { return };
     let path = folder.path().join(name);
-    if std::fs::write(folder.path().join("a.obj"), SQUARE).is_ok() && std::fs::write(&path, bytes).is_ok() {
+    let beside = [("a.obj", SQUARE), ("a.asf", ASF)];
+    let laid = beside.iter().all(|(name, bytes)| std::fs::write(folder.path().join(name), bytes).is_ok());
+    if laid && std::fs::write(&path, bytes).is_ok() {
         act(&path);
     }
 }

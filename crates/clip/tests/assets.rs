@@ -166,6 +166,31 @@ fn every_bvh_reads_and_comes_back_in_the_same_places() {
 }
 
 #[test]
+fn every_acclaim_take_reads_as_a_person_and_goes_to_bvh_in_the_same_places() {
+    let Some(folder) = assets("mocap/cmu_asf_amc") else { return };
+    for path in files(&folder, &["amc"]) {
+        let clip = read(&path, &ReadOptions::default()).unwrap();
+        let skeleton = clip.skeleton.as_ref().unwrap();
+        let places = |frame: usize| {
+            let worlds = skeleton.world_from_joints(&clip.frame(frame).unwrap().pose);
+            worlds.iter().map(|world| world.w_axis.truncate()).collect::<Vec<_>>()
+        };
+        let joint = |name: &str| skeleton.joint_index(name).unwrap();
+        // feet come back to one floor, and heads are above it as a person's are
+        let frames = (0..clip.frame_count()).step_by(10);
+        let all: Vec<_> = frames.map(places).collect();
+        let lowest = |name: &str| all.iter().map(|p| p[joint(name)].y).fold(f32::MAX, f32::min);
+        let floor = lowest("ltoes").min(lowest("rtoes"));
+        assert!((-0.1..0.15).contains(&floor), "{}: {floor}", path.display());
+        let tallest = all.iter().map(|p| p[joint("head")].y - floor).fold(0.0, f32::max);
+        assert!((1.2..2.3).contains(&tallest), "{}: {tallest}", path.display());
+        let copy = rewritten(&clip, "bvh");
+        let distance = joint_distance(&clip, &copy);
+        assert!(distance < 1e-4, "{}: {distance:e}", path.display());
+    }
+}
+
+#[test]
 fn a_skeleton_goes_from_gltf_to_bvh_and_back_to_gltf() {
     let Some(folder) = assets("gltf") else { return };
     let clip = read(folder.join("Med_MovementBasic.glb"), &ReadOptions::default()).unwrap();

@@ -309,6 +309,12 @@ fn damaged_bvh() {
     damage_all("bvh", 2000);
 }
 
+#[test]
+fn damaged_acclaim() {
+    damage_all("amc", 2000);
+    damage_all("asf", 1000);
+}
+
 /// Refuses with these words.
 fn refuses(name: &str, bytes: &[u8], words: &str) {
     let folder = tempfile::tempdir().unwrap();

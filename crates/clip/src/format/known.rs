@@ -5,8 +5,8 @@ use std::path::Path;
 #[cfg(feature = "fbx")]
 use super::fbx;
 use super::{
-    Animation, Numbered, ReadOptions, WriteOptions, Written, alembic, bvh, cache, gltf, mdd, obj_write, off,
-    pc2, ply, sequence, stl, unknown_format, usd,
+    Animation, Numbered, ReadOptions, WriteOptions, Written, acclaim, alembic, bvh, cache, gltf, mdd,
+    obj_write, off, pc2, ply, sequence, stl, unknown_format, usd,
 };
 #[cfg(not(feature = "fbx"))]
 use crate::Error;
@@ -36,11 +36,12 @@ pub struct Format {
 pub(super) const OBJ: Format = Format::new("obj", read_obj).written(write_obj);
 
 const READ_ONLY: &str = "this format is read, but not written; name it .obj or .glb";
+const AS_BVH: &str = "this format is read, but not written; name it .bvh";
 const AS_GLB: &str = "glTF is written as one binary file; name it .glb";
 
 impl Format {
     /// All formats.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 17] = [
         // glTF 2.0, as JSON with buffers beside it or inside, and in one binary file
         Self::new("gltf", gltf::read).not_written(AS_GLB).with_animations(gltf::animations),
         Self::new("glb", gltf::read).begins(b"glTF").written(gltf::write).with_animations(gltf::animations),
@@ -50,6 +51,9 @@ impl Format {
         Self::new("mdd", read_cache).written(mdd::write),
         // a skeleton and its motion
         Self::new("bvh", bvh::read).begins(b"HIERARCHY").written(bvh::write),
+        // Acclaim: a take with its skeleton beside it, and the skeleton alone
+        Self::new("amc", acclaim::read).not_written(AS_BVH),
+        Self::new("asf", acclaim::read_skeleton).not_written(AS_BVH),
         // triangles; points and polygons
         Self::new("stl", stl::read),
         Self::new("ply", ply::read).begins(b"ply"),

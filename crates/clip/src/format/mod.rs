@@ -4,6 +4,7 @@
 //! Whatever the file says, a clip that comes through the door is in metres, Y up, with finite numbers and indices in
 //! range; a file that cannot be brought into that shape is refused with the place and the remedy.
 
+mod acclaim;
 mod alembic;
 mod atomic;
 mod bvh;
