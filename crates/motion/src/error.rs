@@ -84,6 +84,21 @@ pub enum Error {
         /// The last one there is.
         last: usize,
     },
+    /// Nothing to learn from.
+    #[error("there are no takes to learn from")]
+    NoExamples,
+    /// A take of another skeleton than the prior's.
+    #[error("the prior was learnt from another skeleton: {problem}")]
+    OtherSkeleton {
+        /// What differs.
+        problem: String,
+    },
+    /// A file that is no prior, or not any more.
+    #[error("the prior cannot be read: {problem}")]
+    PriorFile {
+        /// What is wrong with it.
+        problem: &'static str,
+    },
     /// The linear solver gave up.
     #[error(transparent)]
     Linear(#[from] linear::Error),

@@ -7,6 +7,7 @@ use crate::body::{Body, LinkKind};
 use crate::contacts::{Contact, Sole, tracks};
 use crate::error::Error;
 use crate::ground::Terrain;
+use crate::prior::{Likelihood, Wanted, flags};
 use crate::reach::{Goal, Reach};
 use crate::recursion::Data;
 use crate::spline::Spline;
@@ -80,15 +81,25 @@ impl Keys<'_> {
         Ok(keys)
     }
 
-    /// A first motion: poses between keys, legs bent so that feet stand in their footsteps and swing from one to the next. Of the
+    /// A first motion: poses between keys, or those of a prior, legs bent so that feet stand in their footsteps and swing from one to the next. Of the
     /// take between the keys it sees the footsteps alone.
     pub(crate) fn guess(
         &self,
         motion: &[Vec<f64>],
         frames: &[usize],
         step: f64,
+        prior: Option<&Likelihood>,
     ) -> Result<(Vec<Vec<f64>>, Spline), Error> {
-        let between = self.between(motion, frames);
+        let mut between = self.between(motion, frames);
+        if let Some(prior) = prior {
+            let soles = |frame: usize| {
+                self.contacts.iter().filter(move |c| c.frames.contains(&frame)).map(|c| c.sole)
+            };
+            let resting: Vec<u32> = (0..motion.len()).map(|frame| flags(soles(frame))).collect();
+            let (body, terrain) = (self.body, self.terrain);
+            let wanted = Wanted { body, terrain, motion, keys: frames, resting: &resting, step };
+            prior.start(&wanted, &mut between);
+        }
         let paths: Vec<Vec<Vec3>> =
             (0..self.soles.len()).map(|sole| self.path(sole, motion, frames)).collect();
         let above: Vec<(usize, Vec3)> = self.soles.iter().map(|sole| (sole.joint, sole.point)).collect();
@@ -97,7 +108,10 @@ impl Keys<'_> {
                 let unit = if self.resting(index, frame).is_some() { 0.1 * PATH } else { PATH };
                 Goal { joint: sole.joint, point: sole.point, place: paths[index][frame], unit }
             };
-            let goals: Vec<Goal> = self.soles.iter().enumerate().map(goal).collect();
+            // feet in the air go as they were learnt to
+            let bound =
+                |(index, _): &(usize, &Sole)| prior.is_none() || self.resting(*index, frame).is_some();
+            let goals: Vec<Goal> = self.soles.iter().enumerate().filter(bound).map(goal).collect();
             let pose = &between[frame];
             let reach = Reach { body: self.body, terrain: self.terrain, pose, goals: &goals, above: &above };
             reach.solve(pose, data)

@@ -10,6 +10,7 @@ use crate::error::Error;
 use crate::external::External;
 use crate::ground::{Ground, Terrain};
 use crate::keys::{Key, Keys};
+use crate::prior::{Guide, Likelihood};
 use crate::report::{Report, report};
 use crate::solve::{Limits, Solution, solve, solve_from};
 use crate::spacetime::{Spacetime, Weights};
@@ -44,6 +45,8 @@ pub struct Repair {
     pub weights: Weights,
     /// The same where keys alone are kept: `follow` and `turn` are then counted from the shortest way between the keys.
     pub free: Weights,
+    /// How people move, where keys alone are kept; without it, with the least torque.
+    pub prior: Option<Guide>,
     /// When to be content.
     pub limits: Limits,
 }
@@ -62,6 +65,7 @@ impl Default for Repair {
             external: External::default(),
             weights: Weights::default(),
             free: Weights { follow: 0.4, turn: 0.4, torque: 50.0, ..Weights::default() },
+            prior: None,
             limits: Limits::default(),
         }
     }
@@ -86,6 +90,8 @@ pub struct Repaired {
     pub solution: Solution,
     /// What was measured on the result.
     pub report: Report,
+    /// By frame, with a prior: how little it knows of such a state, from 0, as taught, to 1, nothing at all.
+    pub strangeness: Vec<f64>,
 }
 
 impl Repair {
@@ -97,7 +103,17 @@ impl Repair {
                 return Err(Error::Value { what, value, expected: "it must be positive" });
             }
         }
-        let body = take.body(&self.build)?;
+        let guide = self.prior.as_ref().filter(|_| free);
+        let build = match guide {
+            Some(guide) => {
+                guide.prior.check(take)?;
+                guide.prior.built(&self.build)
+            }
+            None => self.build.clone(),
+        };
+        let body = take.body(&build)?;
+        let worn: f64 = build.add.iter().map(|worn| worn.1).sum();
+        let likelihood = guide.map(|guide| Likelihood::new(guide, &body, body.mass() - worn)).transpose()?;
         let mut target = take.coordinates(&body);
         let ground = match self.ground {
             Some(ground) => ground,
@@ -119,7 +135,12 @@ impl Repair {
         let mut keys = keeper.project(&mut target, &frames)?;
         let mut guess = None;
         if free {
-            let (poses, spline) = keeper.guess(&target, &frames, 1.0 / take.frame_rate_hz)?;
+            let (poses, spline) = keeper.guess(
+                &target,
+                &frames,
+                1.0 / take.frame_rate_hz,
+                likelihood.as_ref().filter(|l| l.leads()),
+            )?;
             (target, guess) = (poses, Some(spline));
         }
         let weights = if free { self.free } else { Weights { follow: self.follow, ..self.weights } };
@@ -136,6 +157,7 @@ impl Repair {
             attention: &attention,
             external: &self.external,
             weights,
+            prior: likelihood.as_ref(),
         };
         let solution = match guess {
             Some(spline) => solve_from(&problem, spline, &self.limits)?,
@@ -144,7 +166,10 @@ impl Repair {
         let coordinates = solution.coordinates(&body);
         keeper.measure(&mut keys, &target, &coordinates);
         let report = report(&problem, &solution, &coordinates);
+        let strangeness = likelihood
+            .as_ref()
+            .map_or_else(Vec::new, |prior| prior.strange(&solution.spline, &body, &terrain));
         let take = take.with_coordinates(&body, &coordinates);
-        Ok(Repaired { take, terrain, soles, contacts, keys, solution, report, body })
+        Ok(Repaired { take, terrain, soles, contacts, keys, solution, report, body, strangeness })
     }
 }

@@ -7,7 +7,8 @@
 //! ```text
 //! minimise  Σ_i h ( ‖x − x̂‖²/σ_x² + ‖q ⊖ q̂‖²/σ_q² + ‖τ‖²/σ_τ² + ‖q̈‖²/σ_a²        near the take, small torques
 //!                 + ‖x_c − X_c‖²/σ_c² + min(height, 0)²/σ_g²                        resting points rest, the others stay above
-//!                 + ‖f‖²/σ_f² + ‖ḟ‖²/σ_r² − μ log ψ(f) )                            forces in their cones
+//!                 + ‖f‖²/σ_f² + ‖ḟ‖²/σ_r² − μ log ψ(f)                              forces in their cones
+//!                 − 2 w ln p(u, q, q̇) )                                             as people move, with a prior
 //! subject to  u_root(q, q̇, q̈) = Σ Jᵀf + pushes         at every frame
 //! ```
 //!
@@ -22,6 +23,7 @@ use crate::contacts::{Contact, Sole};
 use crate::derivatives::Derivatives;
 use crate::external::External;
 use crate::ground::Terrain;
+use crate::prior::{Likelihood, PriorRows};
 use crate::recursion::Data;
 use crate::rotation::right_jacobian_inverse;
 use crate::spline::{Moment, Slope, Spline};
@@ -85,6 +87,8 @@ pub struct Spacetime<'a> {
     pub external: &'a External,
     /// How much each aim counts.
     pub weights: Weights,
+    /// How people move, where that is known.
+    pub prior: Option<&'a Likelihood<'a>>,
 }
 
 /// Sole points that rest at a frame: the point, its place, and the contact's index at the frame before.
@@ -270,8 +274,8 @@ impl Plan<'_> {
         let (problem, body, w) = (self.problem, self.problem.body, &self.problem.weights);
         iterate.spline.frame(body, frame, &mut s.moment);
         s.data.inverse_dynamics(body, &s.moment.q, &s.moment.v, &s.moment.a, problem.gravity, &mut s.u);
+        let mut sum = problem.prior.map_or(0.0, |prior| prior.value(&s.moment, &s.u, problem.terrain));
         self.torques(frame, &iterate.forces[frame], &s.data, &mut s.u);
-        let mut sum = 0.0;
         let attention = problem.attention[frame];
         for (&joint, place) in self.followed.iter().zip(&self.places[frame]) {
             sum += attention * (s.data.point(body, joint, Vec3::ZERO) - *place).length_squared()
@@ -348,6 +352,8 @@ impl Plan<'_> {
         let Moment { q, v, a } = &s.moment;
         s.data.inverse_dynamics_derivatives(body, q, v, a, problem.gravity, &mut s.u, &mut s.derivatives);
         let forces = &iterate.forces[frame];
+        // before contacts and pushes are taken away: the prior speaks of all forces together
+        let learnt = problem.prior.map(|prior| prior.rows(&s.moment, &s.u, &s.derivatives, problem.terrain));
         self.torques(frame, forces, &s.data, &mut s.u);
         self.force_slopes(frame, forces, s);
         let width = 3 * n + 3 * m;
@@ -363,6 +369,13 @@ impl Plan<'_> {
         };
         self.dynamics_rows(frame, s, &mut rows);
         self.place_rows(frame, s, &mut rows);
+        if let (Some(PriorRows { residuals, parts }), Some(prior)) = (&learnt, problem.prior) {
+            let weight = prior.weight.sqrt();
+            for (row, &residual) in residuals.iter().enumerate() {
+                let own = parts.each_ref().map(|part| &part[row * n..(row + 1) * n]);
+                rows.push(&own, residual, weight);
+            }
+        }
         let constraint: Vec<f64> = rows.entries.drain(..6 * width).collect();
         let violation = std::array::from_fn(|k| rows.residuals[k]);
         rows.residuals.drain(..6);

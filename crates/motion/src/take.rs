@@ -39,6 +39,8 @@ pub struct Build {
     pub add: Vec<(usize, f64, Vec3)>,
     /// Masses given joint by joint, instead of tables.
     pub inertias: Option<Vec<Inertia>>,
+    /// Joints that turn in any way, whatever they do in this take: those that a prior knows to turn. Empty: as the take has it.
+    pub balls: Vec<bool>,
 }
 
 impl Take {
@@ -106,6 +108,7 @@ impl Take {
         let joints = self.bones.iter().enumerate().map(|(index, bone)| {
             let (kind, rest) = match bone.parent {
                 None => (JointKind::Free, Quat::IDENTITY),
+                Some(_) if build.balls.get(index) == Some(&true) => (JointKind::Ball, Quat::IDENTITY),
                 Some(_) if below[index] < LIGHT * total => (JointKind::Welded, self.middle(index)),
                 Some(_) => self.kind(index),
             };

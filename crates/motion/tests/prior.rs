@@ -1,0 +1,138 @@
+//! Priors learnt from captured walks: forces foretold, and whole motions made from a few poses, against what was captured.
+
+#![allow(clippy::print_stderr)] // what is skipped, and what was measured, is said aloud
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use geometry::{Quat, Vec3};
+use motion::{Bone, Data, Example, Guide, Learning, Manner, Prior, Repair, Repaired, Take};
+
+/// A file of the test assets; says so aloud where they are not there.
+fn asset(name: &str) -> Option<PathBuf> {
+    let folder = std::env::var_os("FOLLOWTHROUGH_ASSETS").map(PathBuf::from);
+    let folder =
+        folder.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/assets"));
+    let path = folder.join(name);
+    if !path.is_file() {
+        eprintln!("skipped: {} is not there", path.display());
+        return None;
+    }
+    Some(path)
+}
+
+/// A captured clip in metres at 30 frames a second, without its first pose, which is one of calibration.
+fn take(name: &str) -> Option<Take> {
+    let options = clip::ReadOptions { unit_in_metres: Some(0.056444), ..Default::default() };
+    let clip = clip::read(asset(&format!("mocap/cmu_bvh/{name}.bvh"))?, &options).unwrap();
+    let skeleton = clip.skeleton.as_ref().unwrap();
+    let tips = &clip.bvh.as_ref().unwrap().end_sites;
+    let wide = |v: glam::Vec3| Vec3::new(v.x.into(), v.y.into(), v.z.into());
+    let bones = skeleton.joints.iter().enumerate().map(|(index, joint)| Bone {
+        name: joint.name.clone(),
+        parent: joint.parent,
+        offset: wide(joint.rest.translation),
+        tip: tips.iter().find(|tip| tip.0 == index).map(|tip| wide(tip.1)),
+    });
+    let (mut roots, mut rotations) = (Vec::new(), Vec::new());
+    for index in (5..clip.frame_count()).step_by(4) {
+        let pose = clip.frame(index).unwrap().pose;
+        roots.push(wide(pose[0].translation));
+        rotations.push(pose.iter().map(|t| t.rotation.as_dquat().normalize()).collect::<Vec<Quat>>());
+    }
+    Some(Take { bones: bones.collect(), frame_rate_hz: 30.0, roots, rotations })
+}
+
+/// Part of a take.
+fn part(take: &Take, frames: std::ops::Range<usize>) -> Take {
+    let frames = frames.start..frames.end.min(take.frame_count());
+    Take {
+        roots: take.roots[frames.clone()].to_vec(),
+        rotations: take.rotations[frames].to_vec(),
+        ..take.clone()
+    }
+}
+
+/// Walks to learn from.
+fn walks() -> Option<Vec<Take>> {
+    ["16_11", "16_13", "16_15", "16_17", "16_31"].into_iter().map(take).collect()
+}
+
+/// The mean distance of joints from a take, of all joints that have a length, in cm.
+fn apart(result: &Repaired, truth: &Take) -> f64 {
+    let body = &result.body;
+    let mut data = Data::new(body);
+    let mut places = |take: &Take| -> Vec<Vec3> {
+        let joints = 0..body.joints().len();
+        let frames = take.coordinates(body).into_iter();
+        frames
+            .flat_map(|q| {
+                data.kinematics(body, &q);
+                joints.clone().map(|joint| data.point(body, joint, Vec3::ZERO)).collect::<Vec<_>>()
+            })
+            .collect()
+    };
+    let (ours, theirs) = (places(&result.take), places(truth));
+    100.0 * ours.iter().zip(&theirs).map(|(a, b)| a.distance(*b)).sum::<f64>() / ours.len() as f64
+}
+
+#[test]
+fn poses_a_second_and_a_half_apart_make_the_walk_that_was_captured() {
+    let Some(walks) = walks() else { return };
+    let prior = Arc::new(Prior::learn(&walks, &Learning::default()).unwrap());
+    eprintln!("{:?}", prior.size());
+    let mut sums = [0.0; 3];
+    for name in ["16_21", "16_19"] {
+        let Some(whole) = take(name) else { return };
+        let truth = part(&whole, 3..3 + 91);
+        let keys = [0, 45, 90];
+        let run = |guide: Option<Guide>| {
+            let keys = keys.iter().copied().filter(|&key| key < truth.frame_count()).collect();
+            let repair = Repair { follow: f64::INFINITY, keys, prior: guide, ..Repair::default() };
+            let begun = std::time::Instant::now();
+            let result = repair.run(&truth).unwrap();
+            let off = apart(&result, &truth);
+            eprintln!(
+                "{name}: {off:.2} cm, {} iterations, converged {}, residual {:.1e}, {:.1} s",
+                result.solution.iterations,
+                result.solution.converged,
+                result.report.root_residual,
+                begun.elapsed().as_secs_f64()
+            );
+            off
+        };
+        let guide = Guide::new(prior.clone());
+        sums[0] += run(Some(guide.clone()));
+        sums[1] += run(None);
+        sums[2] += run(Some(Guide { manner: Manner::Poses, ..guide }));
+    }
+    let [ours, torque, poses] = sums.map(|sum| 0.5 * sum);
+    eprintln!("held out: {ours:.2} cm, minimal torque {torque:.2}, eigen-poses {poses:.2}");
+    assert!(ours < 6.0, "{ours}");
+    // measured: 0.59 and 0.71; without the likelihood, from the same start, 0.90 and 1.10
+    assert!(ours < 0.7 * torque && ours < 0.8 * poses, "{ours} {torque} {poses}");
+}
+
+/// The sparse process errs at most 5 % more than one with every frame in it, on a walk that neither has seen.
+#[test]
+fn few_samples_stand_for_all() {
+    let Some(walks) = walks() else { return };
+    let Some(unseen) = take("16_21") else { return };
+    let learning = Learning::default();
+    let build = Prior::build(&walks, &learning.build).unwrap();
+    let examples: Vec<Example> = walks[..3].iter().map(|take| Example::of(take, &build).unwrap()).collect();
+    let unseen = Example::of(&unseen, &build).unwrap();
+    let learnt = |inducing: usize| {
+        let learning = Learning { inducing, ..learning.clone() };
+        Prior::from_examples(&walks[..3], &examples, &learning).unwrap()
+    };
+    let all = examples.iter().map(Example::frame_count).sum::<usize>();
+    let (sparse, exact) = (learnt(all / 3), learnt(all));
+    let (ours, whole) = (sparse.error(&unseen), exact.error(&unseen));
+    eprintln!(
+        "{all} frames: error of forces {ours:.3} with {}, {whole:.3} with {}",
+        sparse.size().inducing,
+        exact.size().inducing
+    );
+    assert!(ours < 1.05 * whole && whole < 0.9, "{ours} {whole}");
+}
