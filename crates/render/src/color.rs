@@ -3,6 +3,8 @@
 //! Light is added up in linear RGB; pictures and colours chosen by people are sRGB. Colour maps are drawn in OKLab
 //! (Ottosson 2020), where equal steps look equal, so a map's lightness is a straight line by construction.
 
+use std::sync::OnceLock;
+
 use glam::Vec3;
 
 /// A colour as people write it: sRGB, eight bits a channel.
@@ -25,6 +27,17 @@ pub(crate) fn srgb_from_linear(color: Vec3) -> Srgb {
         (255.0 * c + 0.5) as u8
     };
     color.to_array().map(channel)
+}
+
+/// The same by a table, a level off at most: for pictures that must be ready soon.
+pub(crate) fn srgb_from_linear_table(color: Vec3) -> Srgb {
+    const STEPS: usize = 1 << 14;
+    static TABLE: OnceLock<Vec<u8>> = OnceLock::new();
+    let table = TABLE.get_or_init(|| {
+        (0..=STEPS).map(|i| srgb_from_linear(Vec3::splat(i as f32 / STEPS as f32))[0]).collect()
+    });
+    // not a number becomes 0
+    color.to_array().map(|c| table[((c * STEPS as f32 + 0.5) as usize).min(STEPS)])
 }
 
 /// A mild filmic shoulder: straight up to 0.6, then bends so that white is approached and never reached.
@@ -79,7 +92,18 @@ impl ColorMap {
         if t.is_nan() {
             return Vec3::splat(0.25);
         }
-        let t = t.clamp(0.0, 1.0);
+        // making a colour takes a search for the largest chroma that a screen shows: made once, blended after
+        const STEPS: usize = 1024;
+        static TABLES: [OnceLock<Vec<Vec3>>; 3] = [const { OnceLock::new() }; 3];
+        let make = || (0..=STEPS).map(|i| self.exact(i as f32 / STEPS as f32)).collect();
+        let table = TABLES[self as usize].get_or_init(make);
+        let at = t.clamp(0.0, 1.0) * STEPS as f32;
+        let below = (at as usize).min(STEPS - 1);
+        table[below].lerp(table[below + 1], at - below as f32)
+    }
+
+    /// The colour itself, `t` in [0, 1].
+    fn exact(self, t: f32) -> Vec3 {
         match self {
             Self::Dusk => {
                 // hue from 282° down past 0° to 98°: indigo, rose, orange, yellow
@@ -114,6 +138,15 @@ mod tests {
             assert_eq!(srgb_from_linear(linear_from_srgb([level; 3])), [level; 3]);
         }
         assert_eq!(srgb_from_linear(Vec3::new(f32::NAN, -1.0, 2.0)), [0, 0, 255]);
+    }
+
+    #[test]
+    fn the_table_is_a_level_off_at_most() {
+        for step in 0..=5000 {
+            let color = Vec3::splat(step as f32 / 5000.0);
+            assert!(srgb_from_linear(color)[0].abs_diff(srgb_from_linear_table(color)[0]) <= 1);
+        }
+        assert_eq!(srgb_from_linear_table(Vec3::new(f32::NAN, -1.0, 2.0)), [0, 0, 255]);
     }
 
     #[test]

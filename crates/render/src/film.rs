@@ -1,12 +1,15 @@
 //! Films: animated WebP, written frame by frame.
 //!
 //! The container is ours (RIFF: `VP8X`, `ANIM`, then one `ANMF` per picture); each frame holds only the rectangle that
-//! changed, and pictures that repeat become one longer frame. Compressed frames are kept in memory, pictures are not.
+//! changed, and pictures that repeat become one longer frame. Compressed frames are kept in memory, pictures are not. A few
+//! frames are drawn and encoded side by side, so that all cores are busy whatever a frame is made of.
 //! Frames are lossy by default (our own encoder, a fifth of the size) or exact (`image-webp`'s).
 
+use std::ops::Range;
 use std::path::Path;
 
 use image_webp::{ColorType, WebPEncoder};
+use rayon::prelude::*;
 
 use crate::vp8;
 use crate::{Error, Picture, Result, Srgb};
@@ -56,25 +59,68 @@ impl Film {
 
     /// Adds a picture, shown for one frame. All must be of the size of the first.
     pub fn push(&mut self, picture: &Picture) -> Result<()> {
-        let (width, height) = (picture.width, picture.height);
-        let changed = match &self.last {
-            None if width == 0 || height == 0 || width.max(height) > Error::LARGEST_SIDE => {
-                return Err(Error::Size { width, height });
-            }
-            None => Some([0, 0, width, height]),
-            Some(last) if (last.width, last.height) != (width, height) => {
-                let expected = (last.width, last.height);
-                return Err(Error::FilmSize { index: self.count, expected, found: (width, height) });
-            }
-            Some(last) => changed_rectangle(last, picture),
-        };
-        if let Some(rectangle) = changed {
-            self.close();
-            self.open = Some((self.chunks.len() + CHUNK_HEADER + 12, self.count));
-            self.push_chunk(picture, rectangle)?;
-            self.last = Some(picture.clone());
+        self.push_all(std::slice::from_ref(picture))
+    }
+
+    /// Adds pictures, encoded side by side: the film is the same as if they came one by one.
+    pub fn push_all(&mut self, pictures: &[Picture]) -> Result<()> {
+        let Some(first) = self.last.as_ref().or(pictures.first()) else { return Ok(()) };
+        let (width, height) = (first.width, first.height);
+        if width == 0 || height == 0 || width.max(height) > Error::LARGEST_SIDE {
+            return Err(Error::Size { width, height });
         }
-        self.count += 1;
+        let size = |picture: &Picture| (picture.width, picture.height);
+        if let Some(at) = pictures.iter().position(|picture| size(picture) != (width, height)) {
+            let (index, found) = (self.count + at, size(&pictures[at]));
+            return Err(Error::FilmSize { index, expected: (width, height), found });
+        }
+        let encode = |(at, picture): (usize, &Picture)| {
+            let before = at.checked_sub(1).map(|before| &pictures[before]).or(self.last.as_ref());
+            let changed = match before {
+                None => Some([0, 0, width, height]),
+                Some(before) => changed_rectangle(before, picture),
+            };
+            changed.map(|rectangle| Ok((rectangle, self.encoded(picture, rectangle)?))).transpose()
+        };
+        let chunks: Vec<Option<([u32; 4], Vec<u8>)>> =
+            pictures.par_iter().enumerate().map(encode).collect::<Result<_>>()?;
+        for chunk in chunks {
+            if let Some((rectangle, image)) = chunk {
+                self.close();
+                self.open = Some((self.chunks.len() + CHUNK_HEADER + 12, self.count));
+                self.begin_chunk(rectangle, &image);
+            }
+            self.count += 1;
+        }
+        self.last = pictures.last().cloned().or(self.last.take());
+        Ok(())
+    }
+
+    /// Draws frames and adds them, `at_once` side by side; `progress` hears how many are done and may stop it with `false`
+    /// or an error.
+    pub fn record<E: From<Error> + Send>(
+        &mut self,
+        frames: Range<usize>,
+        at_once: usize,
+        draw: impl Fn(usize) -> std::result::Result<Picture, E> + Sync,
+        mut progress: impl FnMut(usize) -> std::result::Result<bool, E>,
+    ) -> std::result::Result<(), E> {
+        let mut done = 0;
+        while done < frames.len() {
+            let first = frames.start + done;
+            let last = (first + at_once.max(1)).min(frames.end);
+            let pictures: Vec<Picture> = match last - first {
+                1 => vec![draw(first)?],
+                _ => (first..last).into_par_iter().map(&draw).collect::<std::result::Result<_, E>>()?,
+            };
+            self.push_all(&pictures)?;
+            for _ in first..last {
+                done += 1;
+                if !progress(done)? {
+                    return Ok(());
+                }
+            }
+        }
         Ok(())
     }
 
@@ -156,15 +202,12 @@ impl Film {
         }
     }
 
-    /// Appends an `ANMF` chunk with a rectangle [left, top, right, bottom] of the picture.
-    fn push_chunk(&mut self, picture: &Picture, rectangle: [u32; 4]) -> Result<()> {
-        let [left, top, right, bottom] = rectangle;
+    /// A rectangle [left, top, right, bottom] of a picture, compressed.
+    fn encoded(&self, picture: &Picture, [left, top, right, bottom]: [u32; 4]) -> Result<Vec<u8>> {
         let rows =
             picture.pixels.chunks_exact(picture.width as usize).take(bottom as usize).skip(top as usize);
         let pixels: Vec<Srgb> = rows.flat_map(|row| &row[left as usize..right as usize]).copied().collect();
-        let image = image_chunk(&pixels, right - left, bottom - top, self.exact)?;
-        self.begin_chunk(rectangle, &image);
-        Ok(())
+        image_chunk(&pixels, right - left, bottom - top, self.exact)
     }
 
     /// Appends an `ANMF` chunk with a compressed rectangle.

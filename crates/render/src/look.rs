@@ -31,6 +31,18 @@ pub struct Look {
     pub back_tint: [f32; 3],
     /// Camera rays per pixel along each axis: 2 is four rays a pixel. Between 1 and 8.
     pub samples: u32,
+    /// How pictures are made.
+    pub drawing: Drawing,
+}
+
+/// How pictures are made: both ways show the same things in the same light.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Drawing {
+    /// By rays, with light that is soft to the last pixel: about a second a picture.
+    #[default]
+    Beauty,
+    /// By triangles, a depth buffer and shadow maps: films at sixty frames a second and more.
+    Raster,
 }
 
 /// Facets or one smooth surface.
@@ -91,6 +103,7 @@ impl Default for Look {
             ],
             back_tint: [0.68, 0.74, 0.86],
             samples: 2,
+            drawing: Drawing::default(),
         }
     }
 }

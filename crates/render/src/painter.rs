@@ -3,10 +3,12 @@
 use clip::{Clip, Frame};
 
 use crate::legend::draw_legend;
-use crate::scene::{Model, Paint, Scene};
+use crate::raster::Rasteriser;
+use crate::scene::{Model, Scene};
+use crate::shading::Shader;
 use crate::texture::Texture;
 use crate::trace::Tracer;
-use crate::{Camera, ColorMap, Error, Ground, Look, Picture, Result, Scalars, Shading};
+use crate::{Camera, ColorMap, Drawing, Error, Ground, Look, Picture, Result, Scalars, Shading};
 
 /// A picture of one frame. Width and height in pixels. For many frames of one clip, keep a [`Painter`].
 pub fn picture(
@@ -54,8 +56,12 @@ impl<'a> Painter<'a> {
         }
         let scene = Scene::new(&self.model, self.clip, frame, look, scalars);
         let map = scalars.map(|scalars| scalars.map).unwrap_or_default();
-        let tracer = Tracer::new(&scene, &self.model.surfaces, &self.textures, look, map, camera, size);
-        let mut picture = Picture { width, height, pixels: tracer.trace() };
+        let shader = Shader::new(&scene, &self.model.surfaces, &self.textures, look, map, camera, size);
+        let pixels = match look.drawing {
+            Drawing::Beauty => Tracer::new(shader).trace(),
+            Drawing::Raster => Rasteriser::new(shader).draw(),
+        };
+        let mut picture = Picture { width, height, pixels };
         if let Some(scalars) = scalars {
             draw_legend(&mut picture, scalars);
         }
@@ -77,12 +83,8 @@ impl<'a> Painter<'a> {
         let look = Look { shading: Shading::Flat, ground: Ground::None, ..Look::default() };
         let scene = Scene::new(&self.model, self.clip, frame, &look, None);
         let map = ColorMap::default();
-        let surfaces = &self.model.surfaces;
-        let tracer = Tracer::new(&scene, surfaces, &self.textures, &look, map, camera, size);
-        Ok(tracer.coverage(|facet| match (mesh, facet.paint) {
-            (Some(mesh), Paint::Surface(surface)) => surfaces[surface as usize].is_of(mesh),
-            (wanted, _) => wanted.is_none(),
-        }))
+        let shader = Shader::new(&scene, &self.model.surfaces, &self.textures, &look, map, camera, size);
+        Ok(Tracer::new(shader).coverage(mesh))
     }
 }
 

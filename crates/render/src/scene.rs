@@ -1,7 +1,7 @@
 //! A frame of a clip as triangles ready for shading.
 //!
 //! What never changes over a clip (fans of faces, edges, colours, decoded textures) is in [`Model`]; what a frame adds
-//! (places, normals, numbers as colours, the hierarchy) is in [`Scene`]. A scene is scaled to fit the unit ball, so
+//! (places, normals, numbers as colours) is in [`Scene`]. A scene is scaled to fit the unit ball, so
 //! that a ladybird and a mountain are shaded with the same tolerances.
 
 use clip::{Clip, Frame};
@@ -9,7 +9,6 @@ use geometry::Bounds;
 use glam::{DVec3, Vec2, Vec3};
 
 use crate::bones::bone_triangles;
-use crate::caster::Caster;
 use crate::color::linear_from_srgb;
 use crate::texture::Texture;
 use crate::{Look, Scalars, Shading};
@@ -52,6 +51,8 @@ pub(crate) struct Facet {
     pub(crate) corners: [Vec3; 3],
     pub(crate) normals: [Vec3; 3],
     pub(crate) normal: Vec3,
+    /// Points of all meshes, numbered through; corners of bones after them.
+    pub(crate) points: [u32; 3],
     pub(crate) uvs: [Vec2; 3],
     pub(crate) paint: Paint,
     /// Bit i: the side from corner i to the next is drawn in a wireframe.
@@ -69,10 +70,9 @@ pub(crate) enum Paint {
     Plain(Vec3),
 }
 
-/// A frame ready for rays.
+/// A frame ready to be shaded.
 pub(crate) struct Scene {
     pub(crate) facets: Vec<Facet>,
-    pub(crate) caster: Caster,
     /// Middle of the frame, in metres.
     centre: DVec3,
     /// Half the frame's diagonal, in metres.
@@ -192,6 +192,10 @@ impl Scene {
 
         let points: Vec<Vec<Vec3>> =
             frame.points.iter().map(|points| points.iter().map(|&p| scaled(p.into())).collect()).collect();
+        let mut first_points = vec![0];
+        for points in &points {
+            first_points.push(first_points[first_points.len() - 1] + points.len() as u32);
+        }
         let mut facets = Vec::with_capacity(model.fans.len() + bones.len());
         let mut shown: Vec<&Fan> = Vec::with_capacity(model.fans.len());
         for fan in &model.fans {
@@ -214,6 +218,7 @@ impl Scene {
                 corners: [a, b, c],
                 normals: [normal; 3],
                 normal,
+                points: fan.points.map(|point| first_points[fan.mesh as usize] + point),
                 uvs: fan.uvs,
                 paint,
                 sides: if look.wireframe { fan.sides } else { 0 },
@@ -225,7 +230,8 @@ impl Scene {
             Shading::Smooth => smooth_normals(&mut facets, &shown, &model.point_counts),
         }
         let [bone_color, ball_color] = [linear_from_srgb([112, 130, 148]), linear_from_srgb([214, 133, 98])];
-        for bone in bones {
+        let mesh_points = first_points[first_points.len() - 1];
+        for (index, bone) in bones.iter().enumerate() {
             let corners = bone.corners.map(scaled);
             let normal = (corners[1] - corners[0]).cross(corners[2] - corners[0]).normalize_or_zero();
             let paint = Paint::Plain(if bone.ball { ball_color } else { bone_color });
@@ -233,14 +239,14 @@ impl Scene {
                 corners,
                 normals: bone.normals,
                 normal,
+                points: [0, 1, 2].map(|corner| mesh_points + 3 * index as u32 + corner),
                 uvs: [Vec2::ZERO; 3],
                 paint,
                 sides: 0,
             });
         }
-        let corners: Vec<[Vec3; 3]> = facets.iter().map(|facet| facet.corners).collect();
-        let lowest = corners.iter().flatten().map(|p| p.y).min_by(f32::total_cmp);
-        Self { facets, caster: Caster::new(&corners), centre, radius, lowest }
+        let lowest = facets.iter().flat_map(|facet| facet.corners).map(|p| p.y).min_by(f32::total_cmp);
+        Self { facets, centre, radius, lowest }
     }
 
     /// From metres to the scene's own units.

@@ -4,7 +4,7 @@
 use clip::{Clip, Frame};
 
 use crate::camera::Outline;
-use crate::{Camera, Error, Film, Ground, Look, Painter, Picture, Result, Scalars, View};
+use crate::{Camera, Drawing, Error, Film, Ground, Look, Painter, Picture, Result, Scalars, View};
 
 /// One or several clips under one camera and one light.
 pub struct Stage<'a> {
@@ -102,7 +102,7 @@ impl<'a> Stage<'a> {
     }
 
     /// A film of all frames at the first clip's rate; `progress` hears how many are done and may stop it with `false`.
-    /// A stopped film ends with the frame it has reached.
+    /// A stopped film ends with the frame it has reached, or the few drawn beside it.
     pub fn film(&self, progress: impl FnMut(usize) -> bool) -> Result<Film> {
         let mut film = Film::new(self.frame_rate_hz())?;
         self.record(&mut film, progress)?;
@@ -111,13 +111,16 @@ impl<'a> Stage<'a> {
 
     /// The same into a film that is already there.
     pub fn record(&self, film: &mut Film, mut progress: impl FnMut(usize) -> bool) -> Result<()> {
-        for frame in 0..self.frame_count() {
-            film.push(&self.picture(frame)?)?;
-            if !progress(frame + 1) {
-                break;
-            }
+        let draw = |frame| self.picture(frame);
+        film.record(0..self.frame_count(), self.at_once(), draw, |done| Ok::<bool, Error>(progress(done)))
+    }
+
+    /// How many frames of a film are best drawn side by side. Rays keep all cores busy with one frame, and need much memory for it.
+    pub fn at_once(&self) -> usize {
+        match self.look.drawing {
+            Drawing::Beauty => 1,
+            Drawing::Raster => rayon::current_num_threads(),
         }
-        Ok(())
     }
 
     /// Frames per second of the first clip.

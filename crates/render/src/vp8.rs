@@ -33,6 +33,8 @@ struct Square {
     chroma: Guess,
     /// Means of the luma blocks, then 16 luma blocks, 4 of U, 4 of V; in zigzag order.
     levels: [Block; 25],
+    /// Whether all of them are zero.
+    is_blank: bool,
 }
 
 /// Encodes a picture; `quantiser` from 0 (finest) to 127. Gives the payload of a `VP8 ` chunk.
@@ -51,7 +53,7 @@ pub(crate) fn encode(pixels: &[Srgb], width: usize, height: usize, quantiser: u8
             counts[kind][band][before][branch][usize::from(bit)] += 1;
         }
     });
-    let written = squares.iter().filter(|square| !square.is_blank()).count();
+    let written = squares.iter().filter(|square| !square.is_blank).count();
     let some_blank = share(written, squares.len() - written);
 
     let mut head = Coder::default();
@@ -66,7 +68,7 @@ pub(crate) fn encode(pixels: &[Srgb], width: usize, height: usize, quantiser: u8
     head.literal(1, 1); // blank squares are marked
     head.literal(u32::from(some_blank), 8);
     for square in &squares {
-        head.bit(square.is_blank(), some_blank);
+        head.bit(square.is_blank, some_blank);
         head.bit(true, 145); // one guess for the whole square
         head.bit(matches!(square.luma, Guess::Left | Guess::Slope), 156);
         match square.luma {
@@ -97,12 +99,6 @@ pub(crate) fn encode(pixels: &[Srgb], width: usize, height: usize, quantiser: u8
     bytes.extend(head);
     bytes.extend(body);
     bytes
-}
-
-impl Square {
-    fn is_blank(&self) -> bool {
-        self.levels.iter().all(|block| block.iter().all(|&level| level == 0))
-    }
 }
 
 /// Quantiser steps (constant term, others) for each kind of block.
@@ -136,43 +132,46 @@ struct Plane {
 impl Planes {
     /// ITU-R BT.601, narrow range; chroma is the mean of 2 × 2 pixels.
     fn new(pixels: &[Srgb], width: usize, height: usize, across: usize, down: usize) -> Self {
-        let at = |x: usize, y: usize| pixels[y.min(height - 1) * width + x.min(width - 1)].map(f32::from);
         let level = |value: f32| (value + 0.5) as u8;
-        let luma = |x: usize, y: usize| {
-            let [r, g, b] = at(x, y);
+        let luma = |[r, g, b]: Srgb| {
+            let [r, g, b] = [r, g, b].map(f32::from);
             level(16.0 + 0.256_788 * r + 0.504_129 * g + 0.097_906 * b)
         };
-        let mean = |x: usize, y: usize| {
-            let four =
-                [at(2 * x, 2 * y), at(2 * x + 1, 2 * y), at(2 * x, 2 * y + 1), at(2 * x + 1, 2 * y + 1)];
-            [0, 1, 2].map(|c| 0.25 * (four[0][c] + four[1][c] + four[2][c] + four[3][c]))
-        };
-        let blue = |x: usize, y: usize| {
-            let [r, g, b] = mean(x, y);
-            level(128.0 - 0.148_223 * r - 0.290_993 * g + 0.439_216 * b)
-        };
-        let red = |x: usize, y: usize| {
-            let [r, g, b] = mean(x, y);
-            level(128.0 + 0.439_216 * r - 0.367_788 * g - 0.071_427 * b)
-        };
-        let given = [
-            Plane::new(16 * across, 16 * down, luma),
-            Plane::new(8 * across, 8 * down, blue),
-            Plane::new(8 * across, 8 * down, red),
-        ];
-        let seen = [16, 8, 8].map(|side| Plane::new(side * across, side * down, |_, _| 0));
-        Self { given, seen }
+        let empty =
+            |side: usize| Plane { width: side * across, values: vec![0; side * side * across * down] };
+        let mut given = [empty(16), empty(8), empty(8)];
+        // the last row and column are repeated up to whole squares
+        let row = |y: usize| &pixels[y.min(height - 1) * width..][..width];
+        for (y, values) in given[0].values.chunks_exact_mut(16 * across).enumerate() {
+            let row = row(y);
+            values.iter_mut().zip(row).for_each(|(value, pixel)| *value = luma(*pixel));
+            let last = luma(row[width - 1]);
+            values[width..].fill(last);
+        }
+        let [_, blue, red] = &mut given;
+        let rows = blue.values.chunks_exact_mut(8 * across).zip(red.values.chunks_exact_mut(8 * across));
+        for (y, (blue, red)) in rows.enumerate() {
+            let (upper, lower) = (row(2 * y), row(2 * y + 1));
+            for (x, (blue, red)) in blue.iter_mut().zip(red).enumerate() {
+                let [left, right] = [(2 * x).min(width - 1), (2 * x + 1).min(width - 1)];
+                let four = [upper[left], upper[right], lower[left], lower[right]];
+                let sum = |c: usize| four.iter().map(|pixel| u16::from(pixel[c])).sum::<u16>();
+                let [r, g, b] = [sum(0), sum(1), sum(2)].map(|sum| 0.25 * f32::from(sum));
+                *blue = level(128.0 - 0.148_223 * r - 0.290_993 * g + 0.439_216 * b);
+                *red = level(128.0 + 0.439_216 * r - 0.367_788 * g - 0.071_427 * b);
+            }
+        }
+        Self { given, seen: [empty(16), empty(8), empty(8)] }
     }
 
     /// Guesses, transforms and quantises one square, and leaves in `seen` what a decoder makes of it.
     fn code_square(&mut self, column: usize, row: usize, steps: &Steps) -> Square {
         let mut levels = [[0; 16]; 25];
-        let luma = self.best_guess(&[0], 16, column, row);
-        let guess = self.seen[0].guess(luma, 16, column, row);
-        let rest = self.rest(0, &guess, 16, column, row);
+        let given = self.given[0].square::<16>(column, row);
+        let (luma, guess) = Self::best_guess([(&given, &self.seen[0])], column, row);
 
         // the blocks' constant terms are transformed once more, among themselves
-        let mut spectra: Vec<[f32; 16]> = rest.iter().map(forward).collect();
+        let mut spectra: [[f32; 16]; 16] = std::array::from_fn(|i| forward(&rest(&given, &guess[0], i)));
         let mut means = [0.0; 16];
         for (mean, spectrum) in means.iter_mut().zip(&mut spectra) {
             *mean = std::mem::take(&mut spectrum[0]);
@@ -184,102 +183,124 @@ impl Planes {
             let (level, mut seen) = quantise(spectrum, steps.luma);
             levels[1 + i] = level;
             seen[0] = seen_means[i];
-            self.seen[0].put(&guess, &inverse(&seen), 16, column, row, i);
+            self.seen[0].put(&guess[0], &inverse(&seen), column, row, i);
         }
 
-        let chroma = self.best_guess(&[1, 2], 8, column, row);
-        for plane in [1, 2] {
-            let guess = self.seen[plane].guess(chroma, 8, column, row);
-            for (i, rest) in self.rest(plane, &guess, 8, column, row).iter().enumerate() {
-                let (level, seen) = quantise(&forward(rest), steps.chroma);
-                levels[13 + 4 * plane + i] = level;
-                self.seen[plane].put(&guess, &inverse(&seen), 8, column, row, i);
+        let given = [1, 2].map(|plane| self.given[plane].square::<8>(column, row));
+        let planes = [(&given[0], &self.seen[1]), (&given[1], &self.seen[2])];
+        let (chroma, guess) = Self::best_guess(planes, column, row);
+        for plane in [0, 1] {
+            for i in 0..4 {
+                let (level, seen) = quantise(&forward(&rest(&given[plane], &guess[plane], i)), steps.chroma);
+                levels[17 + 4 * plane + i] = level;
+                self.seen[1 + plane].put(&guess[plane], &inverse(&seen), column, row, i);
             }
         }
-        Square { luma, chroma, levels }
+        let is_blank = levels.as_flattened().iter().all(|&level| level == 0);
+        Square { luma, chroma, levels, is_blank }
     }
 
-    /// The guess with the smallest squared error over some planes. Guesses that would need what lies outside the
-    /// picture are not considered.
-    fn best_guess(&self, planes: &[usize], side: usize, column: usize, row: usize) -> Guess {
-        let error = |guess: Guess| -> i64 {
-            let of_plane = |&plane: &usize| {
-                let guessed = self.seen[plane].guess(guess, side, column, row);
-                let square = |i: usize| {
-                    let (x, y) = (column * side + i % side, row * side + i / side);
-                    let off = i64::from(self.given[plane].at(x, y)) - i64::from(guessed[i]);
-                    off * off
-                };
-                (0..side * side).map(square).sum::<i64>()
+    /// The guess with the smallest squared error over some planes, and what it gives. Guesses that would need what lies outside
+    /// the picture are not considered.
+    fn best_guess<const S: usize, const N: usize>(
+        planes: [(&[[u8; S]; S], &Plane); N],
+        column: usize,
+        row: usize,
+    ) -> (Guess, [[[u8; S]; S]; N]) {
+        let guessed = |guess: Guess| planes.map(|(_, seen)| seen.guess::<S>(guess, column, row));
+        let error = |guessed: &[[[u8; S]; S]; N]| -> u32 {
+            let of = |given: &[[u8; S]; S], guessed: &[[u8; S]; S]| {
+                let pairs = given.as_flattened().iter().zip(guessed.as_flattened());
+                pairs.map(|(a, b)| (i32::from(*a) - i32::from(*b)).pow(2) as u32).sum::<u32>()
             };
-            planes.iter().map(of_plane).sum()
+            planes.iter().zip(guessed).map(|((given, _), guessed)| of(given, guessed)).sum()
         };
-        let mut guesses = vec![Guess::Mean];
-        if row > 0 {
-            guesses.push(Guess::Above);
+        let mut best = (Guess::Mean, guessed(Guess::Mean));
+        let mut least = error(&best.1);
+        let possible =
+            [(Guess::Above, row > 0), (Guess::Left, column > 0), (Guess::Slope, row > 0 && column > 0)];
+        for (guess, _) in possible.into_iter().filter(|(_, possible)| *possible) {
+            let guessed = guessed(guess);
+            let error = error(&guessed);
+            if error < least {
+                (best, least) = ((guess, guessed), error);
+            }
         }
-        if column > 0 {
-            guesses.push(Guess::Left);
-        }
-        if row > 0 && column > 0 {
-            guesses.push(Guess::Slope);
-        }
-        guesses.into_iter().min_by_key(|&guess| error(guess)).unwrap_or(Guess::Mean)
-    }
-
-    /// What the guess misses, in 4 × 4 blocks.
-    fn rest(&self, plane: usize, guess: &[u8], side: usize, column: usize, row: usize) -> Vec<[f32; 16]> {
-        let blocks = side / 4;
-        let value = |block: usize, i: usize| {
-            let (x, y) = (block % blocks * 4 + i % 4, block / blocks * 4 + i / 4);
-            let given = self.given[plane].at(column * side + x, row * side + y);
-            f32::from(given) - f32::from(guess[y * side + x])
-        };
-        (0..blocks * blocks).map(|block| std::array::from_fn(|i| value(block, i))).collect()
+        best
     }
 }
 
-impl Plane {
-    fn new(width: usize, height: usize, value: impl Fn(usize, usize) -> u8) -> Self {
-        Self { width, values: (0..width * height).map(|i| value(i % width, i / width)).collect() }
+/// What the guess misses in the i-th 4 × 4 block of a square.
+fn rest<const S: usize>(given: &[[u8; S]; S], guess: &[[u8; S]; S], i: usize) -> [f32; 16] {
+    let blocks = S / 4;
+    let (left, top) = (i % blocks * 4, i / blocks * 4);
+    let mut rest = [0.0; 16];
+    for y in 0..4 {
+        for x in 0..4 {
+            let (given, guess) = (given[top + y][left + x], guess[top + y][left + x]);
+            rest[4 * y + x] = f32::from(i16::from(given) - i16::from(guess));
+        }
     }
+    rest
+}
 
-    fn at(&self, x: usize, y: usize) -> u8 {
-        self.values[y * self.width + x]
+impl Plane {
+    /// One square of the plane.
+    fn square<const S: usize>(&self, column: usize, row: usize) -> [[u8; S]; S] {
+        let mut square = [[0; S]; S];
+        for (y, line) in square.iter_mut().enumerate() {
+            line.copy_from_slice(&self.values[(row * S + y) * self.width + column * S..][..S]);
+        }
+        square
     }
 
     /// A guessed square (§12.2, 12.3).
-    fn guess(&self, guess: Guess, side: usize, column: usize, row: usize) -> Vec<u8> {
-        let (left, top) = (column * side, row * side);
-        let above = |x: usize| i32::from(self.at(left + x, top - 1));
-        let beside = |y: usize| i32::from(self.at(left - 1, top + y));
-        let fill = |value: &dyn Fn(usize, usize) -> i32| {
-            (0..side * side).map(|i| value(i % side, i / side).clamp(0, 255) as u8).collect()
+    fn guess<const S: usize>(&self, guess: Guess, column: usize, row: usize) -> [[u8; S]; S] {
+        let (left, top) = (column * S, row * S);
+        let mut above = [0; S];
+        if row > 0 {
+            above.copy_from_slice(&self.values[(top - 1) * self.width + left..][..S]);
+        }
+        let beside: [u8; S] = match column {
+            0 => [0; S],
+            _ => std::array::from_fn(|y| self.values[(top + y) * self.width + left - 1]),
         };
         match guess {
             Guess::Mean => {
-                let from_above = if row > 0 { (0..side).map(above).sum() } else { 0 };
-                let from_left = if column > 0 { (0..side).map(beside).sum() } else { 0 };
-                let count = side as i32 * (i32::from(row > 0) + i32::from(column > 0));
-                let mean = if count > 0 { (from_above + from_left + count / 2) / count } else { 128 };
-                fill(&|_, _| mean)
+                let sum = |values: &[u8; S]| values.iter().map(|&v| i32::from(v)).sum::<i32>();
+                // what lies outside the picture is zero, and not counted
+                let count = S as i32 * (i32::from(row > 0) + i32::from(column > 0));
+                let mean = (sum(&above) + sum(&beside) + count / 2).checked_div(count).unwrap_or(128);
+                [[mean as u8; S]; S]
             }
-            Guess::Above => fill(&|x, _| above(x)),
-            Guess::Left => fill(&|_, y| beside(y)),
+            Guess::Above => [above; S],
+            Guess::Left => beside.map(|value| [value; S]),
             Guess::Slope => {
-                let corner = i32::from(self.at(left - 1, top - 1));
-                fill(&|x, y| above(x) + beside(y) - corner)
+                let corner = i16::from(self.values[(top - 1) * self.width + left - 1]);
+                beside.map(|beside| {
+                    let rise = i16::from(beside) - corner;
+                    above.map(|above| (i16::from(above) + rise).clamp(0, 255) as u8)
+                })
             }
         }
     }
 
     /// Writes guess plus rest for one 4 × 4 block of a square.
-    fn put(&mut self, guess: &[u8], rest: &[i32; 16], side: usize, column: usize, row: usize, block: usize) {
-        let blocks = side / 4;
-        for (i, rest) in rest.iter().enumerate() {
-            let (x, y) = (block % blocks * 4 + i % 4, block / blocks * 4 + i / 4);
-            let value = (i32::from(guess[y * side + x]) + rest).clamp(0, 255) as u8;
-            self.values[(row * side + y) * self.width + column * side + x] = value;
+    fn put<const S: usize>(
+        &mut self,
+        guess: &[[u8; S]; S],
+        rest: &[i32; 16],
+        column: usize,
+        row: usize,
+        block: usize,
+    ) {
+        let blocks = S / 4;
+        let (left, top) = (block % blocks * 4, block / blocks * 4);
+        for y in 0..4 {
+            let at = (row * S + top + y) * self.width + column * S + left;
+            for (x, value) in self.values[at..at + 4].iter_mut().enumerate() {
+                *value = (i32::from(guess[top + y][left + x]) + rest[4 * y + x]).clamp(0, 255) as u8;
+            }
         }
     }
 }
@@ -291,8 +312,9 @@ fn quantise(spectrum: &[f32; 16], steps: [i16; 2]) -> (Block, [i32; 16]) {
     for (place, &i) in ZIGZAG.iter().enumerate() {
         let step = if i == 0 { steps[0] } else { steps[1] };
         let rounding = if i == 0 { 0.5 } else { 0.38 };
-        let size = (spectrum[i].abs() / f32::from(step) + rounding).floor().min(2047.0);
-        let level = size.copysign(spectrum[i]) as i16;
+        // the number is not negative, so cutting it off rounds it down
+        let size = (spectrum[i].abs() / f32::from(step) + rounding).min(2047.0) as i16;
+        let level = if spectrum[i] < 0.0 { -size } else { size };
         levels[place] = level;
         seen[i] = i32::from(level) * i32::from(step);
     }
@@ -383,7 +405,7 @@ fn write_tokens(squares: &[Square], across: usize, write: &mut impl FnMut(Odds, 
         if index % across == 0 {
             left = [false; 9];
         }
-        if square.is_blank() {
+        if square.is_blank {
             *above = [false; 9];
             left = [false; 9];
             continue;
@@ -467,50 +489,55 @@ fn cost(probability: Probability, counts: [u32; 2]) -> f64 {
     -(f64::from(counts[0]) * zero.log2() + f64::from(counts[1]) * (1.0 - zero).log2())
 }
 
-/// The arithmetic coder (§7.3).
+/// The arithmetic coder (§7.3), eight bits at a time.
 struct Coder {
     bytes: Vec<u8>,
     range: u32,
-    bottom: u32,
-    /// Shifts until the next byte is complete.
-    until_byte: u32,
+    /// The lower end of the interval: what is not written yet.
+    bottom: u64,
+    /// Bits of `bottom` above the lowest eight.
+    waiting: u32,
 }
 
 impl Default for Coder {
     fn default() -> Self {
-        Self { bytes: Vec::new(), range: 255, bottom: 0, until_byte: 24 }
+        Self { bytes: Vec::new(), range: 255, bottom: 0, waiting: 0 }
     }
 }
 
 impl Coder {
     /// Writes a bit that is zero with the given probability.
+    #[inline]
     fn bit(&mut self, bit: bool, probability: Probability) {
         let split = 1 + (((self.range - 1) * u32::from(probability)) >> 8);
         if bit {
-            // the bottom has 32 bits and its uppermost is free until the shifts below
-            let (bottom, carried) = self.bottom.overflowing_add(split);
-            debug_assert!(!carried);
-            self.bottom = bottom;
+            self.bottom += u64::from(split);
             self.range -= split;
         } else {
             self.range = split;
         }
-        while self.range < 128 {
-            self.range <<= 1;
-            self.shift();
+        // the range is brought back to 128 and above
+        let shift = self.range.leading_zeros() - 24;
+        self.range <<= shift;
+        self.bottom <<= shift;
+        self.waiting += shift;
+        if self.waiting >= 40 {
+            self.write();
         }
     }
 
-    fn shift(&mut self) {
-        if self.bottom >> 31 == 1 {
-            self.carry();
-        }
-        self.bottom <<= 1;
-        self.until_byte -= 1;
-        if self.until_byte == 0 {
-            self.bytes.push((self.bottom >> 24) as u8);
-            self.bottom &= (1 << 24) - 1;
-            self.until_byte = 8;
+    /// Writes the bytes that are complete; a carry is added to what is already written.
+    fn write(&mut self) {
+        while self.waiting >= 8 {
+            // eight bits of the interval's own, the bits that wait, and the carry above them
+            let place = self.waiting;
+            let byte = self.bottom >> place;
+            self.bottom &= (1 << place) - 1;
+            self.waiting -= 8;
+            if byte > 0xff {
+                self.carry();
+            }
+            self.bytes.push(byte as u8);
         }
     }
 
@@ -556,7 +583,10 @@ impl Coder {
     }
 
     fn finish(mut self) -> Vec<u8> {
-        (0..32).for_each(|_| self.shift());
+        // sixteen zeros push out all that matters
+        self.bottom <<= 16;
+        self.waiting += 16;
+        self.write();
         self.bytes
     }
 }

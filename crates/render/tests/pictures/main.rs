@@ -1,6 +1,7 @@
 //! What must be true of pictures: areas, light, shadows, lines, colours, and what broken input gives.
 
 mod golden;
+mod raster;
 mod shapes;
 
 use std::io::Cursor;

@@ -1,0 +1,320 @@
+//! One tile of a picture: which facet each sample sees, and the colours of its pixels.
+
+use glam::{Vec2, Vec3};
+
+use super::light::KeyLight;
+use super::project::Triangle;
+use super::{CELL, PointLight, Rasteriser, TILE, arriving};
+use crate::Srgb;
+use crate::caster::Hit;
+use crate::color::srgb_from_linear_table;
+use crate::scene::Facet;
+use crate::shading::Shader;
+
+/// What a sample sees where it sees no facet.
+const BACKGROUND: u32 = u32::MAX;
+const GROUND: u32 = u32::MAX - 1;
+
+/// Marks a large facet among those that samples see.
+const LARGE: u32 = 1 << 31;
+
+/// The facet's number without its mark.
+fn number(facet: u32) -> usize {
+    (facet & !LARGE) as usize
+}
+
+/// One tile being drawn: what each of its samples sees.
+#[derive(Default)]
+pub(super) struct Tile {
+    /// Its first pixel.
+    first: [usize; 2],
+    /// Its pixels across and down.
+    size: [usize; 2],
+    /// One over depth, row by row.
+    nearness: Vec<f32>,
+    facets: Vec<u32>,
+    /// What is hidden of the sky at the corners of cells of large facets.
+    cells: Vec<(u32, [usize; 2], [Vec2; 4])>,
+    /// The key light on the ground, cell by cell.
+    ground: Vec<Option<GroundCell>>,
+    /// Of the pixel at hand.
+    fragments: Vec<Fragment>,
+}
+
+/// What a pixel sees of one facet, of the ground or of the background: how many of its samples, and sums over them.
+#[derive(Clone, Copy)]
+struct Fragment {
+    facet: u32,
+    count: f32,
+    place: Vec2,
+    line: f32,
+}
+
+impl Tile {
+    /// Clears the tile: nothing but the ground.
+    pub(super) fn begin(&mut self, shader: &Shader<'_>, first: [usize; 2]) {
+        self.first = first;
+        self.size = [0, 1].map(|axis| TILE.min(shader.size[axis] - first[axis]));
+        self.cells.clear();
+        self.ground.clear();
+        self.ground.resize_with((TILE / CELL).pow(2), || None);
+        let samples = shader.samples;
+        let [across, down] = self.size.map(|side| side * samples);
+        self.nearness.clear();
+        self.facets.clear();
+        let lens = &shader.lens;
+        let height = shader.ground.map(|ground| ground - lens.eye.y).filter(|height| *height != 0.0);
+        for y in 0..down {
+            let at = |x: usize| {
+                let [x, y] = [x + first[0] * samples, y + first[1] * samples].map(|v| v as f32 + 0.5);
+                let film = lens.on_film(x, y);
+                height.map_or(0.0, |height| {
+                    (lens.forward.y + film.x * lens.right.y + film.y * lens.up.y) / height
+                })
+            };
+            // linear along the row; what rests on the ground touches it: without the slack the two would fight
+            let (start, end) = (at(0), at(across - 1));
+            let step = if across > 1 { (end - start) / (across - 1) as f32 } else { 0.0 };
+            for x in 0..across {
+                let nearness = (start + step * x as f32) / (1.0 + 1e-4);
+                self.nearness.push(nearness.max(0.0));
+                self.facets.push(if nearness > 0.0 { GROUND } else { BACKGROUND });
+            }
+        }
+    }
+
+    /// Draws a triangle over what is farther away.
+    pub(super) fn cover(&mut self, picture: &Rasteriser<'_>, triangle: &Triangle) {
+        let samples = picture.shader.samples;
+        let [left, top] = self.first.map(|v| (v * samples) as i32);
+        let [across, down] = self.size.map(|v| (v * samples) as i32);
+        let [w, wx, wy] = triangle.w;
+        let [low, high] = triangle.range;
+        for row in triangle.spans.top.max(top)..triangle.spans.bottom.min(top + down) {
+            let (from, to) = triangle.spans.row(row, left, left + across);
+            if from >= to {
+                continue;
+            }
+            let start = (w + wx * (f64::from(from) + 0.5) + wy * (f64::from(row) + 0.5)) as f32;
+            let at = ((row - top) * across + from - left) as usize;
+            let run = at..at + (to - from) as usize;
+            let under = self.nearness[run.clone()].iter_mut().zip(&mut self.facets[run]);
+            for (i, (nearness, facet)) in under.enumerate() {
+                let here = (start + wx as f32 * i as f32).clamp(low, high);
+                let nearer = here > *nearness;
+                if nearer && triangle.holes {
+                    let place = Vec2::new(from as f32 + i as f32 + 0.5, row as f32 + 0.5);
+                    if picture.shader.is_hole(&hit(&picture.shader, triangle.facet, place).0) {
+                        continue;
+                    }
+                }
+                *nearness = if nearer { here } else { *nearness };
+                *facet = if nearer { triangle.index() } else { *facet };
+            }
+        }
+    }
+
+    /// Shades every pixel and writes it into the picture's band of rows.
+    pub(super) fn develop(&mut self, picture: &Rasteriser<'_>, band: &mut [Srgb]) {
+        let width = picture.shader.size[0];
+        for y in 0..self.size[1] {
+            for x in 0..self.size[0] {
+                band[y * width + self.first[0] + x] = self.pixel(picture, x, y);
+            }
+        }
+    }
+
+    fn pixel(&mut self, picture: &Rasteriser<'_>, x: usize, y: usize) -> Srgb {
+        let samples = picture.shader.samples;
+        let across = self.size[0] * samples;
+        let first = y * samples * across + x * samples;
+        let seen = self.facets[first];
+        let rows = (0..samples).map(|sy| first + sy * across);
+        let is_whole = rows.clone().all(|row| self.facets[row..row + samples].iter().all(|&f| f == seen));
+        let [px, py] = [self.first[0] + x, self.first[1] + y];
+        if is_whole && (seen == BACKGROUND || (seen == GROUND && self.is_bare(picture, [px, py]))) {
+            return picture.paper[py];
+        }
+        let corner = Vec2::new((px * samples) as f32, (py * samples) as f32);
+        if is_whole && !picture.shader.look.wireframe {
+            let middle = corner + 0.5 * samples as f32;
+            return srgb_from_linear_table(self.shade(picture, seen, middle, 0.0));
+        }
+        let mut fragments = std::mem::take(&mut self.fragments);
+        fragments.clear();
+        for (sy, row) in rows.enumerate() {
+            for sx in 0..samples {
+                let facet = self.facets[row + sx];
+                let place = corner + Vec2::new(sx as f32 + 0.5, sy as f32 + 0.5);
+                let line = match facet {
+                    BACKGROUND | GROUND => 0.0,
+                    facet => {
+                        let film = picture.shader.lens.on_film(place.x, place.y);
+                        picture.shader.line(&picture.shader.scene.facets[number(facet)], film)
+                    }
+                };
+                match fragments.iter_mut().find(|fragment| fragment.facet == facet) {
+                    Some(fragment) => {
+                        fragment.count += 1.0;
+                        fragment.place += place;
+                        fragment.line += line;
+                    }
+                    None => fragments.push(Fragment { facet, count: 1.0, place, line }),
+                }
+            }
+        }
+        let mut sum = Vec3::ZERO;
+        for &Fragment { facet, count, place, line } in &fragments {
+            sum += count * self.shade(picture, facet, place / count, line / count);
+        }
+        self.fragments = fragments;
+        srgb_from_linear_table(sum / (samples * samples) as f32)
+    }
+
+    /// Whether the ground's cell around a pixel is bare: all light arrives, so that it looks like the background.
+    fn is_bare(&mut self, picture: &Rasteriser<'_>, pixel: [usize; 2]) -> bool {
+        let across = picture.shader.size[0].div_ceil(CELL) + 1;
+        let first = pixel[1] / CELL * across + pixel[0] / CELL;
+        let corners = [first, first + 1, first + across, first + across + 1].map(|i| picture.ground[i]);
+        if corners.iter().all(|[fade, _]| *fade <= 0.0) {
+            return true;
+        }
+        if corners.iter().any(|[_, hidden]| *hidden > 0.0) {
+            return false;
+        }
+        let Some(key) = &picture.key else { return true };
+        matches!(self.ground_cell(picture, key, pixel.map(|v| v as f32)), GroundCell::Open)
+    }
+
+    /// Linear colour of a facet, the ground or the background at a place in the picture, in samples.
+    fn shade(&mut self, picture: &Rasteriser<'_>, facet: u32, place: Vec2, line: f32) -> Vec3 {
+        let shader = &picture.shader;
+        let down = place.y / (shader.size[1] * shader.samples) as f32;
+        match facet {
+            BACKGROUND => shader.background(down),
+            GROUND => {
+                let pixel = (place / shader.samples as f32).to_array();
+                let [fade, hidden] = picture.ground_at(pixel);
+                if fade <= 0.0 {
+                    return shader.background(down);
+                }
+                let key = picture.key.as_ref().map_or(1.0, |key| self.key_on_ground(picture, key, pixel));
+                shader.shadow_on(shader.background(down), fade, key, 1.0 - hidden)
+            }
+            facet => {
+                let large = facet & LARGE != 0;
+                let facet = number(facet) as u32;
+                let (hit, direction) = hit(shader, facet, place);
+                let landing = shader.land(&hit, direction, line);
+                let light = match large {
+                    true => PointLight {
+                        key: picture.key_at(&landing),
+                        hidden: self.hidden_from_large(picture, facet, place),
+                    },
+                    false => picture.blended_light(&hit, &landing),
+                };
+                shader.shade(&landing.sample, arriving(landing.sample.normal, light), down)
+            }
+        }
+    }
+
+    /// What is hidden of the sky on a large facet: worked out at the corners of a cell of pixels, blended in between.
+    fn hidden_from_large(&mut self, picture: &Rasteriser<'_>, facet: u32, place: Vec2) -> Vec2 {
+        let Some(sky) = &picture.sky else { return Vec2::ZERO };
+        let side = (CELL * picture.shader.samples) as f32;
+        let at = place / side;
+        let cell = [at.x as usize, at.y as usize];
+        let known = self.cells.iter().rev().find(|(of, there, _)| *of == facet && *there == cell);
+        let corners = match known {
+            Some((_, _, corners)) => *corners,
+            None => {
+                let corner = |i: usize| {
+                    let at = Vec2::new((cell[0] + i % 2) as f32, (cell[1] + i / 2) as f32) * side;
+                    let (hit, direction) = hit(&picture.shader, facet, at);
+                    let landing = picture.shader.land(&hit, direction, 0.0);
+                    sky.hidden(landing.sample.place, landing.flat)
+                };
+                let corners = std::array::from_fn(corner);
+                self.cells.push((facet, cell, corners));
+                corners
+            }
+        };
+        let t = at - at.floor();
+        let [a, b, c, d] = corners;
+        a.lerp(b, t.x).lerp(c.lerp(d, t.x), t.y)
+    }
+
+    /// The key light on the ground's cell around a pixel.
+    fn ground_cell(&mut self, picture: &Rasteriser<'_>, key: &KeyLight, pixel: [f32; 2]) -> &GroundCell {
+        let cell = pixel.map(|v| v as usize / CELL);
+        let [x, y] = [0, 1].map(|axis| cell[axis] - self.first[axis] / CELL);
+        self.ground[y * (TILE / CELL) + x].get_or_insert_with(|| {
+            let at = |x: usize, y: usize| picture.on_ground([x, y].map(|v| v as f32));
+            let [left, top] = cell.map(|v| v * CELL);
+            let corners = [(0, 0), (CELL, 0), (0, CELL), (CELL, CELL)].map(|(x, y)| at(left + x, top + y));
+            if let [Some(a), Some(b), Some(c), Some(d)] = corners
+                && key.is_open([a, b, c, d])
+            {
+                return GroundCell::Open;
+            }
+            let lit = |i: usize| {
+                let place = at(left + i % KNOTS * KNOT, top + i / KNOTS * KNOT);
+                place.map_or(1.0, |place| key.visible(place + 1e-4 * Vec3::Y, Vec3::Y))
+            };
+            GroundCell::Shadow(std::array::from_fn(lit))
+        })
+    }
+
+    /// How much of the key light reaches the ground under a pixel.
+    fn key_on_ground(&mut self, picture: &Rasteriser<'_>, key: &KeyLight, pixel: [f32; 2]) -> f32 {
+        match self.ground_cell(picture, key, pixel) {
+            GroundCell::Open => 1.0,
+            GroundCell::Shadow(knots) => {
+                let at = pixel.map(|v| v % CELL as f32 / KNOT as f32);
+                let [x, y] = at.map(|v| (v as usize).min(KNOTS - 2));
+                let [tx, ty] = [at[0] - x as f32, at[1] - y as f32];
+                let row = |y: usize| knots[y * KNOTS + x] * (1.0 - tx) + knots[y * KNOTS + x + 1] * tx;
+                row(y) * (1.0 - ty) + row(y + 1) * ty
+            }
+        }
+    }
+}
+
+/// Pixels between places where the key light on the ground is worked out, and their number along a cell.
+const KNOT: usize = 2;
+const KNOTS: usize = CELL / KNOT + 1;
+
+/// The key light on a cell of the ground.
+enum GroundCell {
+    /// Nothing stands in the way.
+    Open,
+    /// What arrives at its knots.
+    Shadow([f32; KNOTS * KNOTS]),
+}
+
+impl Triangle {
+    /// What its samples see.
+    fn index(&self) -> u32 {
+        self.facet | if self.large { LARGE } else { 0 }
+    }
+}
+
+/// Where the camera ray through a place in the picture, in samples, meets a facet's plane; and the ray's direction. Beside the facet
+/// the nearest of its sides counts.
+fn hit(shader: &Shader<'_>, facet: u32, place: Vec2) -> (Hit, Vec3) {
+    let Facet { corners: [a, b, c], .. } = shader.scene.facets[facet as usize];
+    let lens = &shader.lens;
+    let direction = lens.direction(lens.on_film(place.x, place.y));
+    let (e1, e2) = (b - a, c - a);
+    let p = direction.cross(e2);
+    let inverse = 1.0 / e1.dot(p);
+    let from_corner = lens.eye - a;
+    let q = from_corner.cross(e1);
+    let (u, v) = (from_corner.dot(p) * inverse, direction.dot(q) * inverse);
+    let distance = e2.dot(q) * inverse;
+    let [u, v] = if u.is_finite() && v.is_finite() { [u.max(0.0), v.max(0.0)] } else { [1.0 / 3.0; 2] };
+    let over = (u + v).max(1.0);
+    let (u, v) = (u / over, v / over);
+    let distance = if distance.is_finite() { distance } else { from_corner.length() };
+    (Hit { triangle: facet as usize, distance, weights: [(1.0 - u - v).max(0.0), u, v] }, direction)
+}
