@@ -309,6 +309,9 @@ impl Progress for Listener {
                     (layer.done, layer.of) = (done, of);
                 });
             }
+            Event::FirstPicture { path } => {
+                self.console.remark(&format!("first frame: {}", path.display()));
+            }
             Event::Writing { path } => {
                 let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
                 self.begin(&mut slot, &format!("write {name}"), 1);

@@ -23,6 +23,7 @@
 
 mod colors;
 mod error;
+mod first;
 mod look;
 mod output;
 mod pass;
@@ -38,13 +39,20 @@ pub use pass::{Artwork, Pass, RingLook, SmearLook, VolumeView};
 pub use renderer::FilmRenderer;
 pub use report::{Curve, Curves, PAGE_STYLE, escape, number};
 
-/// Bakes all layers of a shot, then writes its outputs and its report.
+/// Bakes all layers of a shot, then writes its outputs and its report. As soon as the first frame is baked, `NAME.first.png` shows it, until the
+/// outputs are there.
 pub fn bake(shot: &Shot, options: &BakeOptions, context: &Context<'_>) -> Result<Bake, Error> {
-    shot.bake_then(options, context, |bake| {
-        bake.files = output::write(shot, bake, context)?;
-        if shot.output.report {
-            bake.report = Some(report::write(shot, bake, context)?);
-        }
-        Ok(())
+    first::with_first_picture(shot, options, context, |context| {
+        shot.bake_then(options, context, |bake| {
+            bake.files = output::write(shot, bake, context)?;
+            if shot.output.report {
+                bake.report = Some(report::write(shot, bake, context)?);
+            }
+            Ok(())
+        })
+    })
+    .inspect(|_| {
+        // the film is there: its first picture has been of use, or never was
+        let _ = std::fs::remove_file(first::path(shot, options));
     })
 }

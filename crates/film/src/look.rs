@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use render::ViewSide;
+use render::{Drawing, ViewSide};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shot::{Diagnostic, FilmSettings, Shot};
@@ -27,6 +27,8 @@ pub struct FilmLook {
     pub beside_input: bool,
     /// Whether the mesh's edges are drawn.
     pub wireframe: bool,
+    /// Whether rays draw the pictures, with light that is soft to the last pixel, rather than the rasteriser: some fifteen times slower.
+    pub beauty: bool,
     /// The colour behind the passes, `"#rrggbb"`; `"none"` for pictures that one sees through. Default: a dark night.
     pub background: Option<String>,
     /// What is shown of smoke, from the back to the front. Default: what the air carries, or its warmth.
@@ -41,6 +43,7 @@ impl Default for FilmLook {
             view: ViewSide::ThreeQuarter,
             beside_input: false,
             wireframe: false,
+            beauty: false,
             background: None,
             pass: Vec::new(),
         }
@@ -48,6 +51,11 @@ impl Default for FilmLook {
 }
 
 impl FilmLook {
+    /// How its pictures of meshes are made: the one place where that is decided for films, contact sheets and reports.
+    pub(crate) fn drawing(&self) -> Drawing {
+        if self.beauty { Drawing::Beauty } else { Drawing::Raster }
+    }
+
     /// What a shot says about its films.
     pub fn of(shot: &Shot) -> Self {
         // the reader has read it before; a shot read without films has the usual ones

@@ -103,14 +103,14 @@ impl FilmRenderer<'_> {
             return Ok(vec![path.to_owned()]);
         }
         let mut film = Film::new(self.frame_rate_hz())?;
-        for frame in 0..of {
-            if self.is_clear() {
+        if self.is_clear() {
+            for frame in 0..of {
                 let picture = self.picture(frame)?;
                 film.push_clear(picture.width as u32, picture.height as u32, &picture.to_srgb())?;
-            } else {
-                film.push(&self.srgb(frame)?)?;
+                step(frame + 1)?;
             }
-            step(frame + 1)?;
+        } else {
+            film.record(0..of, self.at_once(), |frame| self.srgb(frame), |done| step(done).map(|()| true))?;
         }
         write_whole(path, &film.finish()?)?;
         Ok(vec![path.to_owned()])
@@ -148,7 +148,7 @@ impl FilmRenderer<'_> {
 
 /// The meshes of a bake, set up as a shot without passes shows them.
 pub(crate) fn stage<'a>(film: &FilmLook, bake: &'a Bake) -> Result<Stage<'a>, Error> {
-    let look = Look { wireframe: film.wireframe, ..Look::default() };
+    let look = Look { wireframe: film.wireframe, drawing: film.drawing(), ..Look::default() };
     let clips = match film.beside_input {
         true => vec![("input", &bake.input), ("result", &bake.clip)],
         false => vec![("", &bake.clip)],

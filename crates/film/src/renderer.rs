@@ -5,7 +5,7 @@
 
 use clip::{Clip, Grid};
 use fluid::{Axis, Domain, Field, Picture, Texture};
-use render::{Camera, Ground, Look, Painter, Stage};
+use render::{Camera, Drawing, Ground, Look, Painter, Stage};
 
 use shot::{Bake, Shot, Viewpoint, suggest};
 
@@ -34,6 +34,7 @@ struct Scene<'a> {
     camera: Camera,
     /// How many times as wide as high what the camera sees is.
     aspect: f64,
+    drawing: Drawing,
 }
 
 impl<'a> FilmRenderer<'a> {
@@ -57,7 +58,7 @@ impl<'a> FilmRenderer<'a> {
             false => None,
             true => {
                 let (camera, aspect) = camera(shot, bake, &look)?;
-                Some(Scene { painter: Painter::new(&bake.clip), camera, aspect })
+                Some(Scene { painter: Painter::new(&bake.clip), camera, aspect, drawing: look.drawing() })
             }
         };
         let stage = match passes.is_empty() {
@@ -92,6 +93,11 @@ impl<'a> FilmRenderer<'a> {
     /// Frames per second.
     pub fn frame_rate_hz(&self) -> f64 {
         self.clip.frame_rate_hz
+    }
+
+    /// How many frames are best drawn side by side.
+    pub(crate) fn at_once(&self) -> usize {
+        self.stage.as_ref().map_or(1, Stage::at_once)
     }
 
     /// Whether pictures have parts that one sees through.
@@ -233,7 +239,8 @@ impl<'a> FilmRenderer<'a> {
         let size = [across as u32, height as u32];
         // edges are blended with what lies behind: the background itself, or nothing bright
         let behind = self.background.map_or([24, 24, 28], colors::srgb);
-        let look = Look { ground: Ground::None, background: [behind; 2], ..Look::default() };
+        let drawing = scene.drawing;
+        let look = Look { ground: Ground::None, background: [behind; 2], drawing, ..Look::default() };
         let seen = picture_from(&scene.painter.picture(&points, &scene.camera, &look, size, None)?)?;
         let mask = scene.painter.mask(&points, &scene.camera, size, None)?;
         let pixels = seen.pixels.iter().zip(&mask).map(|(p, m)| p.map(|value| value * m)).collect();

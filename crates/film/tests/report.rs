@@ -7,7 +7,7 @@ use std::path::Path;
 
 use common::{options, registry};
 use film::FilmLook;
-use shot::{Context, Reader};
+use shot::{Context, Event, Reader};
 
 const SHOT: &str = r#"# A flag that swings
 [input]
@@ -54,4 +54,57 @@ fn a_bake_leaves_films_pictures_and_a_report_that_stands_alone() {
     assert_eq!(layer["settings"]["frequency"], 1.5);
     assert_eq!(layer["warnings"][0]["frame"], 1);
     assert_eq!(json["frames"]["last"], 23);
+}
+
+/// The first frame can be looked at while the others are baked.
+#[test]
+fn the_first_picture_is_there_before_the_last_frame_and_gone_after_the_film() {
+    let folder = tempfile::tempdir().unwrap();
+    let reader = Reader::new(registry().with_film::<FilmLook>().with_crossings(|_, _| Some(0)));
+    let shot = reader.parse("test.toml", SHOT, Path::new("")).unwrap();
+    let picture = folder.path().join("test.first.png");
+    let (seen, last) = (std::sync::Mutex::new(None), std::sync::atomic::AtomicUsize::new(0));
+    let listener = |event: Event<'_>| match event {
+        Event::FirstPicture { path } => {
+            let size = image::open(path).map(|picture| (picture.width(), picture.height())).ok();
+            *seen.lock().unwrap() =
+                Some((path.to_owned(), size, last.load(std::sync::atomic::Ordering::Relaxed)));
+        }
+        Event::Frame { frame, .. } => {
+            // the layer of this test is quicker than any picture: frames take as long as real ones do
+            let wait = || seen.lock().unwrap().is_none();
+            for _ in 0..600 {
+                if frame < 2 || !wait() {
+                    break;
+                }
+                std::thread::sleep(std::time::Duration::from_millis(50));
+            }
+            last.store(frame, std::sync::atomic::Ordering::Relaxed);
+        }
+        _ => {}
+    };
+    let cancel = std::sync::atomic::AtomicBool::new(false);
+    film::bake(&shot, &options(folder.path()), &Context { progress: &listener, cancel: &cancel }).unwrap();
+    let (path, size, at) = seen.lock().unwrap().take().expect("a first picture");
+    assert_eq!((path, size), (picture.clone(), Some((96, 72))));
+    assert!(at < 3, "while frame {at} was baked");
+    assert!(!picture.exists(), "the film is there now");
+}
+
+/// A stopped bake leaves the picture of its first frame.
+#[test]
+fn a_bake_that_is_stopped_leaves_its_first_picture() {
+    let folder = tempfile::tempdir().unwrap();
+    let reader = Reader::new(registry().with_film::<FilmLook>());
+    let shot = reader.parse("test.toml", SHOT, Path::new("")).unwrap();
+    let cancel = std::sync::atomic::AtomicBool::new(false);
+    let listener = |event: Event<'_>| {
+        if matches!(event, Event::Frame { frame: 3, .. }) {
+            cancel.store(true, std::sync::atomic::Ordering::Relaxed);
+        }
+    };
+    let stopped =
+        film::bake(&shot, &options(folder.path()), &Context { progress: &listener, cancel: &cancel });
+    assert!(stopped.is_err());
+    assert!(folder.path().join("test.first.png").is_file());
 }

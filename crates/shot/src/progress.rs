@@ -51,6 +51,11 @@ pub enum Event<'a> {
         /// How long this frame took.
         seconds: f64,
     },
+    /// The first frame is through all layers, and there is a picture of it.
+    FirstPicture {
+        /// The picture; it goes when the outputs are written.
+        path: &'a Path,
+    },
     /// An output file, a film or the report is begun.
     Writing {
         /// The file.

@@ -42,6 +42,9 @@ pub(crate) struct Options {
     /// Forget earlier bakes of these layers and begin anew
     #[arg(long)]
     fresh: bool,
+    /// Draw films by rays: softer light, some fifteen times slower; the same as `--set output.film.beauty=true`
+    #[arg(long)]
+    beauty: bool,
     /// End with exit code 5 where a layer's physics was off in more than a tenth of the frames; everything is written all the same
     #[arg(long)]
     strict: bool,
@@ -81,7 +84,10 @@ impl Arguments {
 impl Options {
     /// Reads shots with the values given with `--set`.
     pub(crate) fn reader(&self) -> Reader {
-        let reader = followthrough::reader().allow_outside(self.trust.allows_outside());
+        let mut reader = followthrough::reader().allow_outside(self.trust.allows_outside());
+        if self.beauty {
+            reader = reader.set("output.film.beauty=true");
+        }
         self.set.iter().fold(reader, |reader, setting| reader.set(setting))
     }
 

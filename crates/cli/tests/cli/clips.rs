@@ -187,6 +187,14 @@ fn render_makes_pictures_sheets_films_and_folders() {
     let film = place.json(&["render", "bag.glb", "out.webp", "--size", "32x24", "--json"]);
     has_keys(&film, &["files", "bytes"]);
     assert!(place.read("out.webp").starts_with(b"RIFF"));
+    // films are drawn by the rasteriser unless rays are asked for; single pictures always by rays
+    for (out, extra, same) in [("out.webp", &[][..], false), ("out.png", &["--frame", "2"], true)] {
+        let common = [&["render", "bag.glb", out, "--size", "32x24"], extra].concat();
+        place.expect(0, &common);
+        let usual = place.read(out);
+        place.expect(0, &[&common[..], &["--beauty"]].concat());
+        assert_eq!(place.read(out) == usual, same, "{out}");
+    }
     let folder = place.json(&["render", "bag.glb", "folder", "--size", "16x12", "--frames", "1-3", "--json"]);
     assert_eq!(folder["files"].as_array().map(Vec::len), Some(3));
 

@@ -33,11 +33,13 @@ pub(super) fn rows(
     if bake.clip.frame_count() > 0 && !bake.clip.grids(0)?.is_empty() {
         return developed(shot, bake, go_on);
     }
-    let view = FilmLook::of(shot).view.into();
+    let film = FilmLook::of(shot);
+    let view = film.view.into();
     let aspect = f64::from(SIZE[0]) / f64::from(SIZE[1]);
     let clips = [&bake.input, &bake.clip];
     let camera = Camera::framing_clips(&clips, view, aspect)?;
-    let look = Look { ground: lowest(&clips)?.map_or(Ground::None, Ground::At), ..Look::default() };
+    let ground = lowest(&clips)?.map_or(Ground::None, Ground::At);
+    let look = Look { ground, drawing: film.drawing(), ..Look::default() };
     // a layer may give back another mesh than it got
     let painters = clips.map(Painter::new);
     let paint = |side: usize, frame: &Frame, scalars: Option<&Scalars>| -> Result<Picture, Error> {
