@@ -36,7 +36,8 @@ use shot::{GroupMember, LayerError, Registry, Simulation};
 use shared::driver::{Driver, Member};
 
 pub use self::motion::{
-    Band, Footing, MeshFooting, Motion, Physics, PhysicsSummary, Physique, Pushing, RestingPoint, Slope, Worn,
+    Band, FootForce, Footing, MeshFooting, Motion, Physics, PhysicsSummary, Physique, Pushing, RestingPoint,
+    Slope, Worn,
 };
 pub use blend::Blend;
 pub use cloth::Cloth;

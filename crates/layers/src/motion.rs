@@ -10,7 +10,7 @@ use motion::{Build, External, Ground, Push, Relief, Repair, Repaired, Segment, S
 use shot::{Diagnostic, FrameResult, Layer, LayerError, Settings, Simulation, Target};
 
 use self::figure::Figure;
-pub use self::physics::{Physics, PhysicsSummary, RestingPoint};
+pub use self::physics::{FootForce, Physics, PhysicsSummary, RestingPoint};
 pub use self::settings::{Band, Footing, MeshFooting, Motion, Physique, Pushing, Slope, Worn};
 
 impl Settings for Motion {

@@ -64,6 +64,15 @@ pub struct RestingPoint {
     pub to: usize,
 }
 
+/// What the ground gives a foot at a frame.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FootForce {
+    /// In N.
+    pub force: Vec3,
+    /// Where it acts, the foot's centre of pressure, in the clip's metres; none where the foot bears less than a fiftieth of the weight.
+    pub place: Option<Vec3>,
+}
+
 impl Physics {
     /// Of the figure with the most joints.
     pub fn of(clip: &Clip) -> Result<Self, LayerError> {
@@ -116,6 +125,49 @@ impl Physics {
         shown
     }
 
+    /// In kg.
+    pub fn mass(&self) -> f64 {
+        self.found.body.mass()
+    }
+
+    /// What the feet are called: the joints that their soles are on.
+    pub fn foot_names(&self) -> Vec<String> {
+        let name = |foot: usize| {
+            let sole = self.found.soles.iter().find(|sole| sole.foot == foot);
+            sole.map(|sole| self.figure.take.bones[sole.joint].name.clone()).unwrap_or_default()
+        };
+        (0..self.feet()).map(name).collect()
+    }
+
+    /// What the ground gives each foot at a frame of the clip; nothing in the poses of calibration before the motion.
+    pub fn ground_forces(&self, frame: usize) -> Vec<FootForce> {
+        let nothing = FootForce { force: Vec3::ZERO, place: None };
+        match frame.checked_sub(self.figure.first).filter(|&at| at < self.found.forces.len()) {
+            None => vec![nothing; self.feet()],
+            Some(at) => self.foot_forces(at),
+        }
+    }
+
+    fn foot_forces(&self, at: usize) -> Vec<FootForce> {
+        let mut data = motion::Data::new(&self.found.body);
+        let take = &self.figure.take;
+        data.kinematics(&self.found.body, &self.found.body.coordinates(take.roots[at], &take.rotations[at]));
+        let weight = self.mass() * GRAVITY.length();
+        let of_foot = |foot: usize| {
+            let own = self.found.forces[at].iter().filter(|force| self.found.soles[force.0].foot == foot);
+            let (mut total, mut pressed, mut middle) = (Vec3::ZERO, 0.0, Vec3::ZERO);
+            for &(sole, force) in own {
+                let sole = &self.found.soles[sole];
+                total += force;
+                pressed += force.y;
+                middle += data.point(&self.found.body, sole.joint, sole.point) * force.y;
+            }
+            let place = (pressed > 0.02 * weight).then(|| middle / pressed / self.figure.unit);
+            FootForce { force: total, place }
+        };
+        (0..self.feet()).map(of_foot).collect()
+    }
+
     fn feet(&self) -> usize {
         self.found.soles.iter().map(|sole| sole.foot + 1).max().unwrap_or(0)
     }
@@ -125,21 +177,12 @@ impl Physics {
         let mut points = Vec::with_capacity((self.feet() + 2) * POINTS);
         let at = frame.saturating_sub(self.figure.first).min(self.found.forces.len() - 1);
         let hidden = self.found.centers[at];
-        let mut data = motion::Data::new(&self.found.body);
-        let take = &self.figure.take;
-        data.kinematics(&self.found.body, &self.found.body.coordinates(take.roots[at], &take.rotations[at]));
-        let weight = self.found.body.mass() * GRAVITY.length();
-        for foot in 0..self.feet() {
-            let own = self.found.forces[at].iter().filter(|force| self.found.soles[force.0].foot == foot);
-            let (mut total, mut pressed, mut middle) = (Vec3::ZERO, 0.0, Vec3::ZERO);
-            for &(sole, force) in own {
-                let sole = &self.found.soles[sole];
-                total += force;
-                pressed += force.y;
-                middle += data.point(&self.found.body, sole.joint, sole.point) * force.y;
-            }
-            let from = if pressed > 0.02 * weight { middle / pressed } else { hidden };
-            let way = if pressed > 0.02 * weight { total / weight * ARROW } else { Vec3::ZERO };
+        let weight = self.mass() * GRAVITY.length();
+        for FootForce { force, place } in self.foot_forces(at) {
+            let (from, way) = match place {
+                Some(place) => (place * self.figure.unit, force / weight * ARROW),
+                None => (hidden, Vec3::ZERO),
+            };
             push_arrow(&mut points, from, way);
         }
         push_ball(&mut points, hidden, 0.035);
