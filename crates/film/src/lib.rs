@@ -56,3 +56,8 @@ pub fn bake(shot: &Shot, options: &BakeOptions, context: &Context<'_>) -> Result
         let _ = std::fs::remove_file(first::path(shot, options));
     })
 }
+
+/// The report of a bake for machines, as `report.json` has it, whether or not the shot asks for the file.
+pub fn report_json(shot: &Shot, bake: &Bake) -> serde_json::Value {
+    report::figures(shot, bake)
+}

@@ -37,6 +37,11 @@ pub(crate) fn write(shot: &Shot, bake: &Bake, context: &Context<'_>) -> Result<P
     Ok(path)
 }
 
+/// What `report.json` holds.
+pub(crate) fn figures(shot: &Shot, bake: &Bake) -> serde_json::Value {
+    json::report(shot, bake)
+}
+
 /// A number over time.
 pub(crate) struct Series {
     /// What stands in the legend.

@@ -44,7 +44,12 @@ fn head(page: &mut String, shot: &Shot, bake: &Bake) {
         (None, None) => String::new(),
     };
     let added = shot.input.add.iter().map(|added| source(added.file.as_ref(), &added.sample));
-    let from = std::iter::once(source(shot.input.file.as_ref(), &shot.input.sample)).chain(added);
+    let main = match (&shot.input.file, &shot.input.sample) {
+        // an animation that was handed over
+        (None, None) if !bake.whole_input.meshes.is_empty() => bake.whole_input.name.clone(),
+        (file, sample) => source(file.as_ref(), sample),
+    };
+    let from = std::iter::once(main).chain(added);
     let from = from.filter(|name| !name.is_empty()).collect::<Vec<_>>().join(" + ");
     let chain = bake.layers.iter().map(|layer| layer.name.as_str());
     let way: Vec<String> = std::iter::once(from.as_str())
