@@ -32,14 +32,15 @@ impl Shot {
 
     /// The animation once.
     pub(crate) fn open_period(&self, files: &Files) -> Result<Clip, Error> {
-        let mut scene = match (&self.input.file, &self.input.sample) {
-            (Some(file), _) => clip::read(files.path(file), &self.read_options(files))?,
-            (None, Some(name)) => self.open_sample("input.sample", name)?,
-            (None, None) if self.input.duration.is_some() => {
+        let mut scene = match (&self.given, &self.input.file, &self.input.sample) {
+            (Some(given), ..) => given.clone(),
+            (_, Some(file), _) => clip::read(files.path(file), &self.read_options(files))?,
+            (_, None, Some(name)) => self.open_sample("input.sample", name)?,
+            (_, None, None) if self.input.duration.is_some() => {
                 let rate = self.input.frame_rate.unwrap_or(clip::DEFAULT_FRAME_RATE_HZ);
                 Clip::empty(&self.name, rate, self.frames_of_duration(rate).unwrap_or(1))
             }
-            (None, None) => {
+            (_, None, None) => {
                 let words = "the input needs a `file`, a `sample` or a `duration`";
                 return Err(Diagnostics(vec![self.diagnostic("input", words)]).into());
             }
@@ -53,7 +54,9 @@ impl Shot {
         if let Some(range) = self.input.frames {
             scene = cropped(&scene, range)?;
         }
-        scene.cuts.clone_from(&self.input.cuts);
+        if self.given.is_none() || !self.input.cuts.is_empty() {
+            scene.cuts.clone_from(&self.input.cuts);
+        }
         Ok(scene)
     }
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use clip::{FilePath, Files};
+use clip::{Clip, FilePath, Files};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -32,6 +32,8 @@ pub struct Shot {
     pub files: Files,
     pub(crate) document: Document,
     pub(crate) registry: Registry,
+    /// The animation itself, where it does not come from what the file names.
+    pub(crate) given: Option<Clip>,
 }
 
 /// One layer of a shot.
@@ -215,6 +217,16 @@ impl Shot {
         self.folder.join(self.output.folder.clone().unwrap_or_else(|| PathBuf::from(&self.name)))
     }
 
+    /// The same shot on this animation instead of the file or the sample that it names; what else it says about its input
+    /// (`frames`, `cuts`, `duration`, `add`) holds. Its key is made of what the clip holds, so that a bake on equal frames goes on.
+    #[must_use]
+    pub fn with_input(mut self, clip: Clip) -> Self {
+        let Input { duration, frames, cuts, add, .. } = self.input;
+        self.input = Input { duration, frames, cuts, add, ..Input::default() };
+        self.given = Some(clip);
+        self
+    }
+
     /// What is wrong at a dotted path of the file.
     pub(crate) fn diagnostic(&self, path: &str, message: impl Into<String>) -> Diagnostic {
         Diagnostic::at(&self.document.source, self.document.nearest(path).span.clone(), message)
@@ -227,12 +239,13 @@ pub struct Reader {
     registry: Registry,
     overrides: Vec<String>,
     allow_outside: bool,
+    input_comes_later: bool,
 }
 
 impl Reader {
     /// Knows the layers of this registry.
     pub fn new(registry: Registry) -> Self {
-        Self { registry, overrides: Vec::new(), allow_outside: false }
+        Self { registry, overrides: Vec::new(), allow_outside: false, input_comes_later: false }
     }
 
     /// Sets a value over what the file says: `layer.flag.material=silk`, `layer[0].wind.speed=5`.
@@ -254,6 +267,13 @@ impl Reader {
         schema_of(&self.registry)
     }
 
+    /// Takes shots that name no input: it comes with [`Shot::with_input`].
+    #[must_use]
+    pub fn input_comes_later(mut self, later: bool) -> Self {
+        self.input_comes_later = later;
+        self
+    }
+
     /// Reads a shot file.
     pub fn read(&self, path: impl AsRef<Path>) -> Result<Shot, Error> {
         let path = path.as_ref();
@@ -273,7 +293,10 @@ impl Reader {
             title = format!("{name} with --set");
         }
         let document = Document::parse(&title, &text).map_err(Diagnostics)?;
-        let schema = self.schema();
+        let mut schema = self.schema();
+        if let (true, Some(required)) = (self.input_comes_later, schema["required"].as_array_mut()) {
+            required.retain(|key| key != "input");
+        }
         let Conformity { mistakes: mut diagnostics, warnings } = conform::conform(&document, &schema);
         // what only the whole file can tell is looked for only where each value by itself is right
         let input = read_table::<Input>(&document, "input", &mut diagnostics);
@@ -294,7 +317,7 @@ impl Reader {
         };
         match (input, output) {
             (Some(input), Some(output)) if diagnostics.is_empty() => {
-                check_source(&document, &input, &mut diagnostics);
+                check_source(&document, &input, self.input_comes_later, &mut diagnostics);
                 if !diagnostics.is_empty() {
                     return Err(Diagnostics(diagnostics).into());
                 }
@@ -302,7 +325,8 @@ impl Reader {
                     Path::new(name).file_stem().map_or("shot".into(), |s| s.to_string_lossy().into_owned());
                 let (folder, registry) = (folder.to_owned(), self.registry.clone());
                 let files = Files::in_folder(&folder).allow_outside(self.allow_outside);
-                Ok(Shot { name, input, layers, output, warnings, folder, files, document, registry })
+                let given = None;
+                Ok(Shot { name, input, layers, output, warnings, folder, files, document, registry, given })
             }
             _ => Err(Diagnostics(diagnostics).into()),
         }
@@ -419,7 +443,7 @@ fn serde_diagnostic(
 }
 
 /// Exactly one source must be named, and what is said about it must concern it.
-fn check_source(document: &Document, input: &Input, diagnostics: &mut Vec<Diagnostic>) {
+fn check_source(document: &Document, input: &Input, later: bool, diagnostics: &mut Vec<Diagnostic>) {
     let mut say = |path: &str, message: &str, help: &str| {
         let span = document.nearest(path).span.clone();
         diagnostics.push(Diagnostic::at(&document.source, span, message).with_help(help));
@@ -460,6 +484,7 @@ fn check_source(document: &Document, input: &Input, diagnostics: &mut Vec<Diagno
                 say(&format!("input.{key}"), &message, "remove it");
             }
         }
+        (None, None) if later => {}
         (None, None) => {
             say(
                 "input",

@@ -339,3 +339,36 @@ fn figures_warnings_and_notes_survive_reuse() {
     assert_eq!(b.notes, a.notes);
     assert!(!b.notes.is_empty() && b.seconds.iter().all(Option::is_some));
 }
+
+/// An animation handed over takes the place of what the file names: the same frames as from the sample itself, and what else the
+/// file says about its input holds.
+#[test]
+fn a_clip_that_is_handed_over_bakes_like_the_same_clip_named() {
+    let folders = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let named = parse(SHOT).bake(&options(folders[0].path()), &Context::SILENT).unwrap();
+    let other = SHOT.replace("sample = \"flag\"", "file = \"nowhere.glb\"");
+    let given = || parse(&other).with_input(samples::flag());
+    assert!(given().check().is_empty());
+    let bake = given().bake(&options(folders[1].path()), &Context::SILENT).unwrap();
+    assert_eq!(bake.clip.frame_count(), 10, "`frames` holds");
+    for frame in 0..10 {
+        assert_eq!(bake.clip.frame(frame).unwrap(), named.clip.frame(frame).unwrap());
+    }
+    // equal frames go on, others begin anew
+    let again = given().bake(&options(folders[1].path()), &Context::SILENT).unwrap();
+    assert_eq!(again.layers[0].baked, 0);
+    let mut flag = samples::flag();
+    flag.meshes[0].rest_points[0][0] += 1e-3;
+    let moved = parse(&other).with_input(flag).bake(&options(folders[1].path()), &Context::SILENT).unwrap();
+    assert_ne!(moved.input_key, bake.input_key);
+}
+
+#[test]
+fn a_shot_without_input_is_taken_only_where_one_comes_later() {
+    let text = "[[layer]]\nkind = \"smooth\"\n[output]\nfiles = []\nreport = false\n";
+    let reader = shot::Reader::new(common::registry());
+    assert!(matches!(reader.parse("s", text, "".as_ref()), Err(Error::Invalid(_))));
+    let shot = reader.clone().input_comes_later(true).parse("s", text, "".as_ref()).unwrap();
+    assert_eq!(shot.check().len(), 1, "it still needs one to be baked");
+    assert!(shot.with_input(samples::flag()).check().is_empty());
+}
