@@ -1,27 +1,22 @@
 //! The `followthrough` command: a thin door to the libraries.
 //!
 //! What lives here is what only a command line has: arguments, progress bars, Ctrl-C, exit codes. One file per command
-//! in `commands/`; what an error says to people is in `error.rs`, what goes to the terminal in `console.rs`.
+//! in `commands/`; what an error says to people is in `error.rs`, what goes to the terminal in `console.rs`. It is part of the library
+//! so that the Python package has the same command.
 
-mod commands;
-mod console;
-mod demos;
-mod error;
-mod interrupt;
-mod source;
-
-use std::process::ExitCode;
+use std::ffi::OsString;
 
 use clap::{Parser, Subcommand};
 
-use console::Console;
-use error::CliError;
+use crate::console::Console;
+use crate::error::CliError;
+use crate::{commands, interrupt};
 
 /// Animation in, physics added, animation out.
 #[derive(Parser)]
 #[command(name = "followthrough", version, about, long_about = LONG_ABOUT, after_long_help = EXIT_CODES)]
 #[command(propagate_version = true, arg_required_else_help = true, max_term_width = 100)]
-struct Cli {
+pub(crate) struct Cli {
     #[command(subcommand)]
     command: Command,
     /// Say nothing but errors and what was asked for
@@ -37,7 +32,7 @@ needs no files; then `followthrough new` writes a shot file to change, `check` e
 
 Where a command wants a clip, `sample:NAME` names one that comes with followthrough, as in `followthrough info sample:flag`.";
 
-/// What scripts can rely on. The numbers are in [`error`].
+/// What scripts can rely on. The numbers are in [`crate::error`].
 const EXIT_CODES: &str = "\
 Exit codes:
   0    done
@@ -112,15 +107,31 @@ impl Command {
     }
 }
 
-fn main() -> ExitCode {
-    let cli = Cli::parse();
+/// Runs the command with these words, the first of which is its own name, and gives back its exit code. It speaks on stdout and stderr
+/// and listens to Ctrl-C, and may end the process: it is for programs that do nothing else.
+///
+/// ```
+/// assert_eq!(followthrough::command::run(["followthrough", "completions", "fish"]), 0);
+/// assert_eq!(followthrough::command::run(["followthrough", "bkae"]), 2);
+/// ```
+pub fn run<W: Into<OsString>>(words: impl IntoIterator<Item = W>) -> u8 {
+    let words: Vec<OsString> = words.into_iter().map(Into::into).collect();
+    let cli = match Cli::try_parse_from(&words) {
+        Ok(cli) => cli,
+        Err(message) => {
+            // a help text, or what is wrong with the words
+            let _ = message.print();
+            return message.exit_code().try_into().unwrap_or(crate::error::USAGE);
+        }
+    };
+    interrupt::called_as(words);
     let console = Console::new(cli.quiet);
     match cli.command.run(&console) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => 0,
         Err(error) => {
             let code = error.exit_code();
             console.error(error, cli.command.json());
-            ExitCode::from(code)
+            code
         }
     }
 }
@@ -130,6 +141,7 @@ mod tests {
     use clap::CommandFactory;
 
     use super::*;
+    use crate::error;
 
     #[test]
     fn the_arguments_are_consistent() {

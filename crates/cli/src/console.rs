@@ -81,7 +81,13 @@ impl Console {
 
     /// A listener for something that takes its time.
     pub(crate) fn progress(&self) -> Arc<Listener> {
-        Arc::new(Listener { console: *self, task: Mutex::new(None) })
+        Arc::new(Listener { console: *self, lines: false, task: Mutex::new(None) })
+    }
+
+    /// One that tells every step as a line of JSON on stderr, for programs that show it their own way.
+    pub(crate) fn progress_lines(&self) -> Arc<Listener> {
+        let console = Self { bars: false, ..*self };
+        Arc::new(Listener { console, lines: true, task: Mutex::new(None) })
     }
 }
 
@@ -98,6 +104,8 @@ fn say(text: &str) {
 /// Listens to something that takes its time and shows how far it is.
 pub(crate) struct Listener {
     console: Console,
+    /// Whether every step is a line of JSON.
+    lines: bool,
     task: Mutex<Option<Task>>,
 }
 
@@ -146,6 +154,13 @@ impl Task {
             layers => layers.iter().map(of_layer).sum(),
         };
         Duration::try_from_secs_f64(left).unwrap_or(Duration::MAX)
+    }
+
+    /// How far it is, for programs.
+    fn line(&self) -> String {
+        let Self { title, done, of, .. } = self;
+        let left = if *done > 0 { Some(self.left().as_secs_f64()) } else { None };
+        serde_json::json!({ "task": title, "done": done, "of": of, "seconds_left": left }).to_string()
     }
 
     fn show(&self) {
@@ -270,6 +285,9 @@ impl Listener {
     fn report(&self, task: &mut Task) {
         task.show();
         let (done, of) = (task.done, task.of);
+        if self.lines {
+            return say(&task.line());
+        }
         if !self.console.bars && done > 0 && done < of && task.reported.elapsed() >= task.pause {
             task.reported = Instant::now();
             task.pause = task.pause.mul_f64(1.5).min(PAUSES[1]);
@@ -336,6 +354,21 @@ pub(crate) fn size(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_for_programs_has_the_time_left() {
+        let console = Console { quiet: true, bars: false };
+        let listener = console.progress_lines();
+        listener.event(Event::Layer { layer: "cloth", index: 0, of: 1, reused: 0, frames: 4 });
+        let line = |listener: &Listener| -> Value {
+            serde_json::from_str(&listener.slot().as_ref().unwrap().line()).unwrap()
+        };
+        assert_eq!(line(&listener)["seconds_left"], Value::Null);
+        listener.event(Event::Frame { layer: "cloth", frame: 0, done: 1, of: 4, seconds: 2.0 });
+        let told = line(&listener);
+        assert_eq!((&told["task"], &told["done"], &told["of"]), (&"bake cloth".into(), &1.into(), &4.into()));
+        assert!((told["seconds_left"].as_f64().unwrap() - 6.0).abs() < 1e-9);
+    }
 
     /// A slow layer over a quick one: the frames that are left take as long as their own layer's, not as the mean of all.
     #[test]

@@ -1,6 +1,8 @@
 //! Ctrl-C: the first ends the work as soon as what is being written is whole, the second at once.
 
+use std::ffi::OsString;
 use std::io::Write;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::console::Console;
@@ -49,9 +51,23 @@ pub(crate) fn pressed() -> bool {
     STOP.load(Ordering::Relaxed)
 }
 
+/// The words of this run, from the program's name on.
+static WORDS: OnceLock<Vec<OsString>> = OnceLock::new();
+
+/// Keeps the words that the command was called with, for hints: inside another program they are not the process's own.
+pub(crate) fn called_as(words: Vec<OsString>) {
+    // a second run in one process is told as the first
+    let _ = WORDS.set(words);
+}
+
+fn words() -> &'static [OsString] {
+    WORDS.get().map_or(&[], Vec::as_slice)
+}
+
 /// The command line of this run as a shell takes it, without the arguments that start from scratch.
 pub(crate) fn same_command() -> String {
-    let words: Vec<String> = std::env::args_os()
+    let words: Vec<String> = words()
+        .iter()
         .map(|argument| argument.to_string_lossy().into_owned())
         .filter(|argument| argument != "--fresh")
         .map(|argument| quoted(&argument))
@@ -61,7 +77,7 @@ pub(crate) fn same_command() -> String {
 
 /// How this program was called, for hints that can be pasted.
 pub(crate) fn program() -> String {
-    std::env::args_os().next().map_or("followthrough".into(), |name| quoted(&name.to_string_lossy()))
+    words().first().map_or("followthrough".into(), |name| quoted(&name.to_string_lossy()))
 }
 
 fn quoted(word: &str) -> String {

@@ -69,8 +69,31 @@ pub use upsample;
 #[cfg(feature = "wedge")]
 pub use wedge;
 
+// what is below speaks of this library by its name, as other programs do
+#[cfg(feature = "cli")]
+extern crate self as followthrough;
+
+#[cfg(feature = "cli")]
+pub mod command;
+#[cfg(feature = "cli")]
+mod commands;
+#[cfg(feature = "bake")]
+mod comparison;
+#[cfg(feature = "cli")]
+mod console;
+#[cfg(feature = "cli")]
+mod demos;
+#[cfg(feature = "cli")]
+mod error;
+#[cfg(feature = "cli")]
+mod interrupt;
 #[cfg(feature = "bake")]
 mod shots;
+#[cfg(feature = "cli")]
+mod source;
+
+#[cfg(feature = "bake")]
+pub use comparison::Comparison;
 #[cfg(feature = "bake")]
 pub use shots::{bake, parse, read, reader, registry, schema};
 

@@ -50,6 +50,9 @@ pub(crate) struct Options {
     strict: bool,
     #[command(flatten)]
     trust: Trust,
+    /// Tell how far it is with a line of JSON on stderr for every frame, for programs that show it their own way
+    #[arg(long)]
+    progress_json: bool,
     /// Answer with one JSON object
     #[arg(long)]
     pub(crate) json: bool,
@@ -133,7 +136,7 @@ impl Options {
             threads: self.threads.map(usize::from),
             ..BakeOptions::default()
         };
-        let listener = console.progress();
+        let listener = if self.progress_json { console.progress_lines() } else { console.progress() };
         interrupt::answers_json(self.json);
         interrupt::at_once(true);
         let result = film::bake(shot, &options, &Context { progress: &*listener, cancel: interrupt::flag() });

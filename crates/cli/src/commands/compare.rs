@@ -5,10 +5,11 @@ mod intersections;
 use std::path::PathBuf;
 
 use clap::Args;
-use clip::{Clip, FrameDistance, FrameStrain};
+use clip::{Clip, FrameStrain};
 use serde_json::{Value, json};
 
 use self::intersections::Intersections;
+use crate::comparison::Comparison;
 use crate::console::Console;
 use crate::error::{self, CliError};
 use crate::source::Trust;
@@ -33,14 +34,6 @@ pub(crate) struct Arguments {
     /// Answer with one JSON object
     #[arg(long)]
     pub(crate) json: bool,
-}
-
-/// What was found.
-struct Comparison {
-    differences: Vec<String>,
-    /// `None` when the meshes have nothing in common that could be measured.
-    distances: Option<Vec<FrameDistance>>,
-    strains: [Vec<FrameStrain>; 2],
 }
 
 impl Arguments {
@@ -102,33 +95,11 @@ impl Arguments {
     }
 
     fn json(&self, second: &PathBuf, a: &Clip, b: &Clip, found: &Comparison) -> Value {
-        let distance = found.distances.as_ref().map(|frames| {
-            json!({
-                "max": largest(frames),
-                "rms": root_mean_square(frames.iter().map(|frame| frame.rms)),
-                "worst": worst(frames).map(|(frame, mesh, point)| {
-                    json!({ "frame": frame, "mesh": a.meshes.get(mesh).map(|m| &m.name), "point": point })
-                }),
-                "per_frame": frames,
-            })
-        });
-        let strain = |frames: &[FrameStrain]| {
-            json!({
-                "max_stretch": frames.iter().map(|frame| frame.max_stretch).fold(0.0, f64::max),
-                "max_compression": frames.iter().map(|frame| frame.max_compression).fold(0.0, f64::max),
-                "rms": root_mean_square(frames.iter().map(|frame| frame.rms)),
-                "per_frame": frames,
-            })
-        };
-        json!({
-            "ok": true,
-            "a": { "file": self.a, "frames": a.frame_count(), "frame_rate_hz": a.frame_rate_hz },
-            "b": { "file": second, "frames": b.frame_count(), "frame_rate_hz": b.frame_rate_hz },
-            "frames": a.frame_count().min(b.frame_count()),
-            "topology": { "same": found.differences.is_empty(), "differences": found.differences },
-            "distance": distance,
-            "strain": { "a": strain(&found.strains[0]), "b": strain(&found.strains[1]) },
-        })
+        let mut answer = found.json(a, b);
+        for (key, file) in [("a", &self.a), ("b", second)] {
+            answer[key]["file"] = json!(file);
+        }
+        answer
     }
 
     fn text(&self, second: &PathBuf, a: &Clip, b: &Clip, found: &Comparison) -> String {
@@ -149,13 +120,13 @@ impl Arguments {
         }
         match &found.distances {
             None => lines.push("distance: the meshes have neither points nor vertices in common".to_owned()),
-            Some(frames) => {
+            Some(_) => {
                 let mut line = format!(
                     "distance: at most {}, root mean square {}",
-                    length(largest(frames)),
-                    length(root_mean_square(frames.iter().map(|frame| frame.rms)))
+                    length(found.largest()),
+                    length(found.rms())
                 );
-                if let Some((frame, mesh, point)) = worst(frames).filter(|_| largest(frames) > 0.0) {
+                if let Some((frame, mesh, point)) = found.worst().filter(|_| found.largest() > 0.0) {
                     let mesh = a.meshes.get(mesh).map_or("", |mesh| mesh.name.as_str());
                     line += &format!("; most at frame {frame}, point {point} of {mesh}");
                 }
@@ -177,26 +148,15 @@ impl Arguments {
 
 fn measure(a: &Clip, b: &Clip, console: &Console) -> Result<Comparison, CliError> {
     let listener = console.progress();
-    let strains = |clip: &Clip, title: &str| {
-        let strains = clip::strains(&source::watched(clip, title, &listener));
+    let found = Comparison::watched(a, b, |clip, title| {
         listener.clear();
-        strains
-    };
-    let distances = clip::distances(&source::watched(a, "distances", &listener), b);
+        source::watched(clip, title, &listener)
+    });
     listener.clear();
-    let strains = [strains(a, "strain of the first"), strains(b, "strain of the second")];
     if interrupt::pressed() {
         return Err(CliError::stopped("stopped"));
     }
-    let differences = clip::topology_differences(a, b);
-    let distances = match distances {
-        Ok(distances) => Some(distances),
-        // an answer, not a failure, when the meshes themselves differ
-        Err(clip::Error::FrameMismatch { .. }) if !differences.is_empty() => None,
-        Err(error) => return Err(error.into()),
-    };
-    let [of_a, of_b] = strains;
-    Ok(Comparison { differences, distances, strains: [of_a?, of_b?] })
+    Ok(found?)
 }
 
 /// Why the clips are not within so many metres of each other.
@@ -207,25 +167,10 @@ fn too_far(within: f64, a: &Clip, b: &Clip, found: &Comparison) -> Option<String
     if a.frame_count() != b.frame_count() {
         return Some(format!("one has {} frames, the other {}", a.frame_count(), b.frame_count()));
     }
-    let largest = largest(found.distances.as_deref().unwrap_or_default());
+    let largest = found.largest();
     // not `>`: what is not a number is not within anything
     let near = largest <= within;
     (!near).then(|| format!("they are {} apart, more than {}", length(largest), length(within)))
-}
-
-fn largest(frames: &[FrameDistance]) -> f64 {
-    frames.iter().map(|frame| frame.max).fold(0.0, f64::max)
-}
-
-/// Frame, mesh and point of the largest distance.
-fn worst(frames: &[FrameDistance]) -> Option<(usize, usize, usize)> {
-    let frame = frames.iter().max_by(|a, b| a.max.total_cmp(&b.max).then(b.frame.cmp(&a.frame)))?;
-    frame.worst.map(|(mesh, point)| (frame.frame, mesh, point))
-}
-
-fn root_mean_square(values: impl ExactSizeIterator<Item = f64>) -> f64 {
-    let count = values.len().max(1) as f64;
-    (values.map(|value| value * value).sum::<f64>() / count).sqrt()
 }
 
 /// Metres as people read them.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 
-use crate::Cli;
+use crate::command::Cli;
 use crate::console::Console;
 use crate::error::CliError;
 
