@@ -22,7 +22,9 @@ pub(crate) fn section(name: &str, seen: &mut Seen) -> String {
             let (table, names) = rest.split_once(": ").unwrap_or_else(|| panic!("`{name}` names no keys"));
             let names: Vec<&str> = names.split(' ').collect();
             seen.0.entry(table.to_owned()).or_default().extend(names.iter().map(|name| (*name).to_owned()));
-            tables::keys(&properties(&schema, table), &names)
+            let keys = tables::keys(&properties(&schema, table), &names);
+            // the one table with selectors that stands on their own page
+            if table == "levels" { keys.replace("../shot-file.md#", "#") } else { keys }
         }
         "choices" => tables::choices(&definitions[rest]),
         "selectors" => tables::selectors(&definitions["Selector"]),
@@ -58,8 +60,18 @@ impl Seen {
     pub(crate) fn check(self) {
         let schema = followthrough::schema();
         let kinds: Vec<&str> = followthrough::registry().kinds().iter().map(|kind| kind.name).collect();
-        let tables =
-            ["input", "input.add", "output", "output.film", "layer", "wind", "box", "sphere", "height"];
+        let tables = [
+            "input",
+            "input.add",
+            "output",
+            "output.film",
+            "layer",
+            "wind",
+            "box",
+            "sphere",
+            "height",
+            "levels",
+        ];
         let of_tracks = ["fabric", "tests", "tests.regions", "then", "loosen", "relief", "relief.shape"];
         let of_smoke = OF_SMOKE.iter().map(|(table, _)| *table);
         for table in tables.into_iter().chain(of_tracks).chain(of_smoke).chain(kinds) {
