@@ -27,6 +27,7 @@ pages! {
     ShotFile: "docs/shot-file.md",
     Live: "docs/live.md",
     TetMeshing: "docs/tet-meshing.md",
+    Blender: "docs/blender.md",
     Python: "docs/python.md",
     Trust: "docs/trust.md",
     Wedge: "docs/wedge.md",
