@@ -134,7 +134,8 @@ def test_the_command_stopped_says_how_to_go_on(tmp_path):
 
 
 def test_importing_takes_no_time():
-    code = "import time; t = time.perf_counter(); import followthrough; print(time.perf_counter() - t)"
+    # of the processor: the machine may be busy with other things
+    code = "import time; t = time.process_time(); import followthrough; print(time.process_time() - t)"
     seconds = min(float(subprocess.check_output([sys.executable, "-c", code])) for _ in range(3))
     assert seconds < 0.08, seconds
     numpy = "import followthrough, sys; print('numpy' in sys.modules)"
