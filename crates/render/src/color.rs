@@ -12,11 +12,15 @@ pub type Srgb = [u8; 3];
 
 /// Linear light from an sRGB colour.
 pub(crate) fn linear_from_srgb(color: Srgb) -> Vec3 {
-    let channel = |c: u8| {
-        let c = f32::from(c) / 255.0;
-        if c <= 0.04045 { c / 12.92 } else { ((c + 0.055) / 1.055).powf(2.4) }
-    };
-    Vec3::from(color.map(channel))
+    // powers are slow, and there are only 256
+    static TABLE: OnceLock<[f32; 256]> = OnceLock::new();
+    let table = TABLE.get_or_init(|| {
+        std::array::from_fn(|c| {
+            let c = c as f32 / 255.0;
+            if c <= 0.04045 { c / 12.92 } else { ((c + 0.055) / 1.055).powf(2.4) }
+        })
+    });
+    Vec3::from(color.map(|c| table[usize::from(c)]))
 }
 
 /// The sRGB colour nearest to linear light; values outside [0, 1] are clamped, NaN is black.

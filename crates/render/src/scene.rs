@@ -30,6 +30,7 @@ struct Fan {
     face: u32,
     points: [u32; 3],
     uvs: [Vec2; 3],
+    tints: [Vec3; 3],
     surface: u32,
     /// Bit i: the side from corner i to the next is a side of the polygon.
     sides: u8,
@@ -41,6 +42,8 @@ pub(crate) struct Surface {
     mesh: usize,
     /// Linear base colour; `None` when no material says.
     base_color: Option<Vec3>,
+    /// Whether its vertices have colours; without a material they are its own.
+    painted: bool,
     /// Whether thin parts of the texture are holes.
     cut_out: bool,
     texture: Option<usize>,
@@ -54,6 +57,8 @@ pub(crate) struct Facet {
     /// Points of all meshes, numbered through; corners of bones after them.
     pub(crate) points: [u32; 3],
     pub(crate) uvs: [Vec2; 3],
+    /// Colours of the vertices, by which the surface's own is multiplied.
+    pub(crate) tints: [Vec3; 3],
     pub(crate) paint: Paint,
     /// Bit i: the side from corner i to the next is drawn in a wireframe.
     pub(crate) sides: u8,
@@ -68,6 +73,18 @@ pub(crate) enum Paint {
     Scalar([f32; 3]),
     /// One linear colour.
     Plain(Vec3),
+}
+
+impl Paint {
+    /// Whether two neighbours are painted alike.
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Surface(a), Self::Surface(b)) => a == b,
+            (Self::Scalar(_), Self::Scalar(_)) => true,
+            (Self::Plain(a), Self::Plain(b)) => a == b,
+            _ => false,
+        }
+    }
 }
 
 /// A frame ready to be shaded.
@@ -89,7 +106,22 @@ impl Model {
         let (mut fans, mut surfaces, mut face_count) = (Vec::new(), Vec::new(), 0);
         for (mesh_index, mesh) in clip.meshes.iter().enumerate() {
             let first_surface = surfaces.len();
-            surfaces.push(Surface { mesh: mesh_index, base_color: None, cut_out: false, texture: None });
+            let colors = ["color.r", "color.g", "color.b"].map(|name| mesh.group(name));
+            let painted = colors.iter().all(Option::is_some);
+            let tint = |point: u32| match colors {
+                [Some(r), Some(g), Some(b)] => Vec3::from([r, g, b].map(|channel| {
+                    channel
+                        .weights
+                        .get(point as usize)
+                        .copied()
+                        .filter(|value| value.is_finite())
+                        .unwrap_or(1.0)
+                })),
+                _ => Vec3::ONE,
+            };
+            let plain =
+                Surface { mesh: mesh_index, base_color: None, painted, cut_out: false, texture: None };
+            surfaces.push(plain);
             let mut surface_of_face = vec![first_surface as u32; mesh.faces.len()];
             for part in &mesh.parts {
                 let Some(material) = part.material.and_then(|index| clip.materials.get(index)) else {
@@ -105,6 +137,7 @@ impl Model {
                 surfaces.push(Surface {
                     mesh: mesh_index,
                     base_color: Some(Vec3::new(r, g, b)),
+                    painted,
                     cut_out: matches!(alpha_mode, Some("MASK" | "BLEND")),
                     texture: material
                         .base_color_image
@@ -122,7 +155,8 @@ impl Model {
                     };
                     let sides = u8::from(i == 1) | 0b010 | (u8::from(i + 2 == face.len()) << 2);
                     let (mesh, face) = (mesh_index as u32, face_count);
-                    fans.push(Fan { mesh, face, points: [a, b, c], uvs: vertices.map(uv), surface, sides });
+                    let (points, uvs) = ([a, b, c], vertices.map(uv));
+                    fans.push(Fan { mesh, face, points, uvs, tints: points.map(tint), surface, sides });
                 }
                 face_count += 1;
             }
@@ -147,6 +181,7 @@ impl Surface {
         };
         let base_color = match self.base_color {
             Some(base_color) if look.materials => base_color,
+            None if look.materials && self.painted => Vec3::ONE,
             _ => return (clay(), true),
         };
         match self.texture.and_then(|index| textures[index].as_ref()) {
@@ -220,6 +255,7 @@ impl Scene {
                 normal,
                 points: fan.points.map(|point| first_points[fan.mesh as usize] + point),
                 uvs: fan.uvs,
+                tints: if look.materials { fan.tints } else { [Vec3::ONE; 3] },
                 paint,
                 sides: if look.wireframe { fan.sides } else { 0 },
             });
@@ -241,6 +277,7 @@ impl Scene {
                 normal,
                 points: [0, 1, 2].map(|corner| mesh_points + 3 * index as u32 + corner),
                 uvs: [Vec2::ZERO; 3],
+                tints: [Vec3::ONE; 3],
                 paint,
                 sides: 0,
             });

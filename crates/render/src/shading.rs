@@ -149,7 +149,8 @@ impl<'a> Shader<'a> {
                 let surface = &self.surfaces[surface as usize];
                 let (color, _) = surface.color(self.look, self.textures, blend_uv(facet, hit), footprint);
                 let tint = if back { Vec3::from(self.look.back_tint) } else { Vec3::ONE };
-                (color * tint, HitKind::Surface)
+                let [ta, tb, tc] = facet.tints;
+                (color * tint * (wa * ta + wb * tb + wc * tc), HitKind::Surface)
             }
         };
         // Rays start where the rounded surface would be, not on the facet below it, or a coarse mesh would shade itself

@@ -50,9 +50,13 @@ impl Texture {
     pub(crate) fn sample(&self, uv: Vec2, footprint: f32) -> (Vec3, f32) {
         let size = self.levels[0].width.max(self.levels[0].height) as f32;
         let level = (footprint * size).max(1.0).log2().clamp(0.0, (self.levels.len() - 1) as f32);
-        let lower = level.floor() as usize;
-        let upper = (lower + 1).min(self.levels.len() - 1);
-        let color = self.levels[lower].bilinear(uv).lerp(self.levels[upper].bilinear(uv), level.fract());
+        let lower = level as usize;
+        let between = level - lower as f32;
+        let mut color = self.levels[lower].bilinear(uv);
+        if between > 0.0 {
+            let upper = (lower + 1).min(self.levels.len() - 1);
+            color = color.lerp(self.levels[upper].bilinear(uv), between);
+        }
         (color.truncate(), color.w)
     }
 }

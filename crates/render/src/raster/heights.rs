@@ -198,6 +198,12 @@ fn axes(up: Vec3) -> [Vec3; 3] {
 fn fill(facet: &Facet, [u, v, up]: [Vec3; 3], side: usize, mut tell: impl FnMut(usize, f32)) {
     let half = 0.5 * side as f32;
     let corners = facet.corners.map(|p| Vec2::new(half + half * u.dot(p), half + half * v.dot(p)));
+    // most facets are smaller than a texel and have no texel's middle in them
+    let low = corners[0].min(corners[1]).min(corners[2]);
+    let high = corners[0].max(corners[1]).max(corners[2]);
+    if !(holds_middle(low.x, high.x) && holds_middle(low.y, high.y)) {
+        return;
+    }
     let Some(spans) = Spans::new(corners.map(|p| p.as_dvec2())) else { return };
     let heights = facet.corners.map(|p| up.dot(p));
     let [low, high] =
@@ -215,6 +221,14 @@ fn fill(facet: &Facet, [u, v, up]: [Vec3; 3], side: usize, mut tell: impl FnMut(
             tell((row * last + column) as usize, height.clamp(low, high));
         }
     }
+}
+
+/// Whether some i + ½, i not negative, lies between two numbers; with a slack far above any rounding.
+fn holds_middle(low: f32, high: f32) -> bool {
+    let (low, high) = ((low - 0.51).max(0.0), high - 0.49);
+    let cut = low as i32;
+    let first = cut + i32::from((cut as f32) < low);
+    high >= first as f32
 }
 
 /// Places of a disc, evenly spread: the spiral of a sunflower.

@@ -56,8 +56,9 @@ impl KeyLight {
         if reach < 1.0 {
             return 1.0 - self.map.blended(at, |stands| blocks(Vec2::ZERO, stands));
         }
+        // the middle is asked, too: what is thinner than the gaps between taps is met there
         let (mut sum, mut count) = (0.0, 0);
-        for tap in self.search.map(|tap| reach * tap) {
+        for tap in self.search.iter().map(|tap| reach * *tap).chain([Vec2::ZERO]) {
             let above = self.map.nearest(at + tap) - height - slope.dot(tap);
             if above > bias {
                 sum += above;
@@ -65,7 +66,7 @@ impl KeyLight {
             }
         }
         if count == 0 {
-            return 1.0 - self.map.blended(at, |stands| blocks(Vec2::ZERO, stands));
+            return 1.0;
         }
         let width = (sum / count as f32 * texels).clamp(0.7, reach.max(0.7));
         let blocked: f32 = if width < 3.0 {

@@ -5,11 +5,11 @@ use glam::{Vec2, Vec3};
 use super::light::KeyLight;
 use super::project::Triangle;
 use super::{CELL, PointLight, Rasteriser, TILE, arriving};
-use crate::Srgb;
 use crate::caster::Hit;
 use crate::color::srgb_from_linear_table;
 use crate::scene::Facet;
 use crate::shading::Shader;
+use crate::{Shading, Srgb};
 
 /// What a sample sees where it sees no facet.
 const BACKGROUND: u32 = u32::MAX;
@@ -153,7 +153,10 @@ impl Tile {
                         picture.shader.line(&picture.shader.scene.facets[number(facet)], film)
                     }
                 };
-                match fragments.iter_mut().find(|fragment| fragment.facet == facet) {
+                let same = |fragment: &&mut Fragment| {
+                    fragment.facet == facet || is_one_surface(&picture.shader, fragment.facet, facet)
+                };
+                match fragments.iter_mut().find(same) {
                     Some(fragment) => {
                         fragment.count += 1.0;
                         fragment.place += place;
@@ -290,6 +293,17 @@ enum GroundCell {
     Open,
     /// What arrives at its knots.
     Shadow([f32; KNOTS * KNOTS]),
+}
+
+/// Whether two facets are neighbours on one smooth surface: then a pixel that sees both is shaded once.
+fn is_one_surface(shader: &Shader<'_>, a: u32, b: u32) -> bool {
+    // the background, the ground and large facets have the mark
+    if (a | b) & LARGE != 0 || shader.look.wireframe || shader.look.shading == Shading::Flat {
+        return false;
+    }
+    let [a, b] = [a, b].map(|facet| &shader.scene.facets[number(facet)]);
+    let touch = a.points.iter().any(|point| b.points.contains(point));
+    touch && a.paint.is_like(&b.paint) && a.normal.dot(b.normal) > 0.9
 }
 
 impl Triangle {

@@ -9,7 +9,8 @@ use std::io::Cursor;
 use clip::{Clip, Frame, Image, Material};
 use geometry::Vec3;
 use render::{
-    Camera, Error, Film, Ground, Light, Look, Painter, Picture, Scalars, Shading, Stage, View, picture,
+    Camera, Drawing, Error, Film, Ground, Light, Look, Painter, Picture, Scalars, Shading, Stage, View,
+    picture,
 };
 use shapes::{ball, chain, sheet, still, waving};
 
@@ -213,6 +214,35 @@ fn textures_lie_as_gltf_says() {
     assert_eq!(Painter::new(&unread).unread_images(), &[0]);
     let plain = first_picture(&unread, &front_camera(5.0), &furnace(0.5), [100, 100]);
     assert_eq!(plain.pixel(35, 35), plain.pixel(65, 65), "a broken picture shows the plain colour");
+}
+
+/// Red on the left, blue on the right, by the colours of vertices alone: with a white material, with a grey one, without any.
+#[test]
+fn colours_of_vertices_are_shown() {
+    let mut clip = still(sheet(8));
+    let mesh = &mut clip.meshes[0];
+    let share: Vec<f32> = mesh.rest_points.iter().map(|p| 0.5 + 0.5 * p[0]).collect();
+    let channels =
+        [share.iter().map(|t| 1.0 - t).collect(), vec![0.1; share.len()], share.clone()] as [Vec<f32>; 3];
+    for (name, weights) in ["color.r", "color.g", "color.b"].into_iter().zip(channels) {
+        mesh.groups.push(clip::Group { name: name.into(), weights });
+    }
+    let mut grey = clip.clone();
+    grey.materials.push(Material::plain("grey", [0.5, 0.5, 0.5, 1.0]));
+    grey.meshes[0].parts[0].material = Some(0);
+    for drawing in [Drawing::Beauty, Drawing::Raster] {
+        let look = Look { drawing, ..furnace(0.5) };
+        let ends = |clip: &Clip, look: &Look| {
+            let seen = first_picture(clip, &front_camera(5.0), look, [100, 100]);
+            [35, 65].map(|x| seen.pixel(x, 50).expect("inside"))
+        };
+        let [left, right] = ends(&clip, &look);
+        assert!(left[0] > left[2] + 30 && right[2] > right[0] + 30, "{drawing:?}: {left:?} {right:?}");
+        let [dark, _] = ends(&grey, &look);
+        assert!(dark[0] < left[0] && dark[0] > dark[2] + 20, "times the material: {dark:?} {left:?}");
+        let [left, right] = ends(&clip, &Look { materials: false, ..look });
+        assert_eq!(left, right, "clay is clay");
+    }
 }
 
 #[test]
