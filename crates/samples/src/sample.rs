@@ -2,7 +2,7 @@
 
 use clip::Clip;
 
-use crate::{Banner, Figure, Garment, Performance, Portiere, Visitor};
+use crate::{Banner, Figure, Garment, Performance, Portiere, Style, Visitor};
 
 /// An entry of the list.
 #[derive(Clone, Copy, Debug)]
@@ -75,6 +75,66 @@ pub fn all() -> &'static [Sample] {
             name: "walker",
             summary: "a person who strolls, roughly drawn: feet slide, joints tremble",
             make: crate::walker,
+        },
+        Sample {
+            name: "walk_normal",
+            summary: "a walk as on any day",
+            make: || Style::ALL[0].1.clip(2.0, 0.0, 30.0),
+        },
+        Sample {
+            name: "walk_sneaky",
+            summary: "a walk on tiptoe by night: low, slow, feet high",
+            make: || Style::ALL[1].1.clip(2.0, 0.0, 30.0),
+        },
+        Sample {
+            name: "walk_proud",
+            summary: "a walk upright, with wide arms",
+            make: || Style::ALL[2].1.clip(2.0, 0.0, 30.0),
+        },
+        Sample {
+            name: "walk_tired",
+            summary: "a walk after a long day",
+            make: || Style::ALL[3].1.clip(2.0, 0.0, 30.0),
+        },
+        Sample {
+            name: "walk_brisk",
+            summary: "a walk of someone who is late",
+            make: || Style::ALL[4].1.clip(2.0, 0.0, 30.0),
+        },
+        Sample {
+            name: "walk_marching",
+            summary: "a walk in step, arms straight",
+            make: || Style::ALL[5].1.clip(2.0, 0.0, 30.0),
+        },
+        Sample {
+            name: "walk_cautious",
+            summary: "a walk in the dark, arms out",
+            make: || Style::ALL[6].1.clip(2.0, 0.0, 30.0),
+        },
+        Sample {
+            name: "walk_swaggering",
+            summary: "a walk with much hip and shoulder",
+            make: || Style::ALL[7].1.clip(2.0, 0.0, 30.0),
+        },
+        Sample {
+            name: "walk_stooping",
+            summary: "a walk bent far ahead",
+            make: || Style::ALL[8].1.clip(2.0, 0.0, 30.0),
+        },
+        Sample {
+            name: "walk_stiff",
+            summary: "a walk without arms",
+            make: || Style::ALL[9].1.clip(2.0, 0.0, 30.0),
+        },
+        Sample {
+            name: "walk_small",
+            summary: "a walk in small quick steps",
+            make: || Style::ALL[10].1.clip(2.0, 0.0, 30.0),
+        },
+        Sample {
+            name: "sneak",
+            summary: "a sneaky walk unlike `walk_sneaky`: quicker, with longer steps",
+            make: || Style::SNEAK.clip(2.0, 0.0, 30.0),
         },
         Sample {
             name: "hill",
