@@ -2,11 +2,13 @@
 
 #![allow(clippy::print_stderr)] // what is skipped, and what was measured, is said aloud
 
+mod common;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use geometry::{Quat, Vec3};
-use motion::{Bone, Data, Example, Guide, Learning, Manner, Prior, Repair, Repaired, Take};
+use common::{apart, take_of};
+use motion::{Example, Guide, Learning, Manner, Prior, Repair, Take};
 
 /// A file of the test assets; says so aloud where they are not there.
 fn asset(name: &str) -> Option<PathBuf> {
@@ -25,22 +27,7 @@ fn asset(name: &str) -> Option<PathBuf> {
 fn take(name: &str) -> Option<Take> {
     let options = clip::ReadOptions { unit_in_metres: Some(0.056444), ..Default::default() };
     let clip = clip::read(asset(&format!("mocap/cmu_bvh/{name}.bvh"))?, &options).unwrap();
-    let skeleton = clip.skeleton.as_ref().unwrap();
-    let tips = &clip.bvh.as_ref().unwrap().end_sites;
-    let wide = |v: glam::Vec3| Vec3::new(v.x.into(), v.y.into(), v.z.into());
-    let bones = skeleton.joints.iter().enumerate().map(|(index, joint)| Bone {
-        name: joint.name.clone(),
-        parent: joint.parent,
-        offset: wide(joint.rest.translation),
-        tip: tips.iter().find(|tip| tip.0 == index).map(|tip| wide(tip.1)),
-    });
-    let (mut roots, mut rotations) = (Vec::new(), Vec::new());
-    for index in (5..clip.frame_count()).step_by(4) {
-        let pose = clip.frame(index).unwrap().pose;
-        roots.push(wide(pose[0].translation));
-        rotations.push(pose.iter().map(|t| t.rotation.as_dquat().normalize()).collect::<Vec<Quat>>());
-    }
-    Some(Take { bones: bones.collect(), frame_rate_hz: 30.0, roots, rotations })
+    Some(take_of(&clip, 5, 4))
 }
 
 /// Part of a take.
@@ -56,24 +43,6 @@ fn part(take: &Take, frames: std::ops::Range<usize>) -> Take {
 /// Walks to learn from.
 fn walks() -> Option<Vec<Take>> {
     ["16_11", "16_13", "16_15", "16_17", "16_31"].into_iter().map(take).collect()
-}
-
-/// The mean distance of joints from a take, of all joints that have a length, in cm.
-fn apart(result: &Repaired, truth: &Take) -> f64 {
-    let body = &result.body;
-    let mut data = Data::new(body);
-    let mut places = |take: &Take| -> Vec<Vec3> {
-        let joints = 0..body.joints().len();
-        let frames = take.coordinates(body).into_iter();
-        frames
-            .flat_map(|q| {
-                data.kinematics(body, &q);
-                joints.clone().map(|joint| data.point(body, joint, Vec3::ZERO)).collect::<Vec<_>>()
-            })
-            .collect()
-    };
-    let (ours, theirs) = (places(&result.take), places(truth));
-    100.0 * ours.iter().zip(&theirs).map(|(a, b)| a.distance(*b)).sum::<f64>() / ours.len() as f64
 }
 
 #[test]
