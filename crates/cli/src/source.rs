@@ -17,7 +17,7 @@ pub(crate) struct Reading {
     /// The animation to take from a file that holds several [default: the first]
     #[arg(long, value_name = "NAME", help_heading = "Reading")]
     clip: Option<String>,
-    /// Frames per second: the rate at which glTF is sampled, and the speed of OBJ, PC2 and MDD frames
+    /// Frames per second: the rate at which a file with times of its own is sampled, and the speed of OBJ and PC2 frames
     #[arg(long, value_name = "HZ", value_parser = positive, help_heading = "Reading")]
     rate: Option<f64>,
     /// How long one unit of the file is: m, cm, mm, in, ft or a number of metres [default: m]

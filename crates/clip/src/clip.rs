@@ -5,7 +5,8 @@ use std::sync::Arc;
 use geometry::Vec3;
 
 use crate::{
-    BvhLayout, Error, Frame, Frames, Grid, Image, Material, MemoryFrames, Mesh, Result, Skeleton, UsdLayout,
+    BvhLayout, Error, Frame, Frames, GltfSource, Grid, Image, Material, MemoryFrames, Mesh, Result, Skeleton,
+    UsdLayout,
 };
 
 /// An animation: meshes with fixed topology, an optional skeleton, and frames at a fixed rate.
@@ -27,6 +28,8 @@ pub struct Clip {
     pub bvh: Option<BvhLayout>,
     /// Where the meshes stand in the USD layer that they came from.
     pub usd: Option<UsdLayout>,
+    /// The glTF document that it came from: what a GLB is written into, so that it keeps all that nobody changed.
+    pub gltf: Option<GltfSource>,
     /// What the reader had to leave out, a sentence each.
     pub warnings: Vec<String>,
     /// Frames at which the animation begins anew: what lies between one of them and the frame before is a cut, not a motion. Jumps need
@@ -53,6 +56,7 @@ impl Clip {
             images: Vec::new(),
             bvh: None,
             usd: None,
+            gltf: None,
             warnings: Vec::new(),
             cuts: Vec::new(),
             frames,

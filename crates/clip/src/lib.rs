@@ -34,6 +34,7 @@ mod grid;
 mod material;
 mod mesh;
 mod refine;
+mod resample;
 mod scene;
 mod select;
 mod skeleton;
@@ -49,8 +50,9 @@ pub use error::Error;
 pub use faces::Faces;
 pub use files::{FileHash, FilePath, Files, SourceFile, named_files};
 pub use format::{
-    Animation, BvhChannel, BvhLayout, DEFAULT_FRAME_RATE_HZ, Description, Format, Numbered, ReadOptions,
-    UsdLayout, UsdPrim, WriteOptions, Written, describe, read, source_files, write, write_whole,
+    Animation, BvhChannel, BvhLayout, DEFAULT_FRAME_RATE_HZ, Description, Format, GltfSource, Numbered,
+    ReadOptions, SkinDelivery, UsdLayout, UsdPrim, WriteOptions, Written, describe, read, source_files,
+    write, write_whole,
 };
 pub use frames::{Frame, Frames, MemoryFrames};
 pub use grid::Grid;

@@ -87,6 +87,7 @@ impl Clip {
         scene.with_frames(Arc::new(AddedFrames {
             scene: self.frames().clone(),
             other: other.frames().clone(),
+            own_meshes: self.meshes.len(),
             start: placement.start,
             world_from_clip,
             parent_from_clip,
@@ -184,6 +185,8 @@ struct Parent {
 struct AddedFrames {
     scene: Arc<dyn Frames>,
     other: Arc<dyn Frames>,
+    /// How many meshes the scene has.
+    own_meshes: usize,
     start: usize,
     world_from_clip: DMat4,
     parent_from_clip: DMat4,
@@ -230,6 +233,15 @@ impl Frames for AddedFrames {
         Ok(frame)
     }
 
+    fn morph_weights(&self, index: usize) -> Result<Vec<Vec<f32>>> {
+        let [own, others] = self.at(index)?;
+        // where the scene does not know its weights, those of the other still stand behind its meshes
+        let mut weights = self.scene.morph_weights(own)?;
+        weights.resize(self.own_meshes, Vec::new());
+        weights.extend(self.other.morph_weights(others)?);
+        Ok(weights)
+    }
+
     fn grids(&self, index: usize) -> Result<Vec<Grid>> {
         let [own, others] = self.at(index)?;
         Ok([self.scene.grids(own)?, self.other.grids(others)?].concat())
@@ -253,6 +265,10 @@ impl HeldFrames {
 impl Frames for HeldFrames {
     fn count(&self) -> usize {
         self.count
+    }
+
+    fn morph_weights(&self, index: usize) -> Result<Vec<Vec<f32>>> {
+        self.frames.morph_weights(self.at(index)?)
     }
 
     fn read(&self, index: usize) -> Result<Frame> {

@@ -51,6 +51,25 @@ fn every_gltf_reads_and_survives_a_round_trip() {
 }
 
 #[test]
+fn a_take_lasts_as_long_at_another_rate() {
+    let Some(folder) = assets("mocap/cmu_bvh") else { return };
+    for path in files(&folder, &["bvh"]) {
+        let clip = read(&path, &ReadOptions::default()).unwrap();
+        for rate in [24.0, 30.0] {
+            let options = ReadOptions { frame_rate_hz: Some(rate), ..ReadOptions::default() };
+            let other = read(&path, &options).unwrap();
+            assert_eq!(other.frame_rate_hz, rate);
+            let (before, after) = (clip.duration(), other.duration());
+            assert!(
+                after <= before + 1e-6 && after > before - 1.0 / rate,
+                "{}: {before} s, {after} s",
+                path.display()
+            );
+        }
+    }
+}
+
+#[test]
 fn every_named_animation_reads() {
     let Some(folder) = assets("gltf") else { return };
     for name in ["RobotExpressive.glb", "Med_MovementBasic.glb"] {

@@ -287,6 +287,7 @@ pub fn cropped(clip: &Clip, range: FrameRange) -> Result<Clip, Error> {
         return Err(Error::NoSuchFrames { first: range.first, last: range.last, count });
     }
     let mut part = clip.with_frames(Arc::new(Cropped { frames: clip.frames().clone(), range }));
+    part.gltf = part.gltf.map(|source| source.skipping(range.first));
     part.cuts.retain(|cut| (range.first + 1..=range.last).contains(cut));
     part.cuts.iter_mut().for_each(|cut| *cut -= range.first);
     Ok(part)

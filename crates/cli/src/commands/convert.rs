@@ -14,7 +14,8 @@ use crate::source::{self, Reading};
 /// Write an animation in another format
 ///
 /// The endings tell the formats: .glb, .gltf, .obj, .pc2, .mdd, .bvh, .usd, .usdc, .usda, .usdz and .abc are read; all but
-/// .gltf are written, .obj as a numbered sequence when there are several frames. Deformation comes out baked.
+/// .gltf are written, .obj as a numbered sequence when there are several frames. From glTF to .glb nothing is lost: what did not
+/// change stays as it is in the file. Elsewhere deformation comes out baked.
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// The animation to read, sample:NAME, or a shot file: what is baked of it so far
@@ -53,6 +54,7 @@ impl Arguments {
             unit_in_metres: self.out_unit,
             normals: !self.no_normals,
             velocities: self.velocities,
+            ..WriteOptions::default()
         };
         for warning in &clip.warnings {
             console.remark(&format!("warning: {}: {warning}", self.input.display()));
@@ -63,6 +65,9 @@ impl Arguments {
         let written = clip::write(&self.output, &watched, &options);
         listener.clear();
         let written = written.map_err(|error| CliError::while_writing(&error))?;
+        for warning in &written.warnings {
+            console.remark(&format!("warning: {}: {warning}", self.output.display()));
+        }
         if self.json {
             return console.answer_json(&json!({
                 "ok": true,
@@ -70,7 +75,7 @@ impl Arguments {
                 "frames": written.frames,
                 "frame_rate_hz": clip.frame_rate_hz,
                 "bytes": written.bytes,
-                "warnings": clip.warnings,
+                "warnings": clip.warnings.iter().chain(&written.warnings).collect::<Vec<_>>(),
             }));
         }
         if console.is_quiet() {

@@ -65,7 +65,7 @@ pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<Clip> {
     let scale = options.unit_in_metres.unwrap_or(1.0);
     let (skeleton, layout) = read_hierarchy(&mut words, scale)?;
     let motion = read_motion(&mut words, layout.channels.iter().map(Vec::len).sum())?;
-    let frame_rate_hz = options.frame_rate_hz.unwrap_or(motion.frame_rate_hz);
+    let frame_rate_hz = motion.frame_rate_hz;
     let frames = BvhFrames {
         values: motion.values,
         count: motion.count,
@@ -75,7 +75,8 @@ pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<Clip> {
     };
     let mut clip = Clip::new(name_of(path), frame_rate_hz, Vec::new(), Some(skeleton), Arc::new(frames));
     clip.bvh = Some(layout);
-    Ok(clip)
+    // the file has its own times: at another rate it lasts as long
+    Ok(clip.resampled(options.frame_rate_hz.unwrap_or(frame_rate_hz)))
 }
 
 /// The words of the file, with the lines that they stand on.

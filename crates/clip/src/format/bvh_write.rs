@@ -61,7 +61,7 @@ pub(super) fn write(path: &Path, clip: &Clip, options: &WriteOptions) -> Result<
         let _ = writeln!(text, "{}", values.join(" "));
     }
     let bytes = atomic::write_whole(path, text.as_bytes())?;
-    Ok(Written { files: vec![path.to_path_buf()], frames: frames.len(), bytes })
+    Ok(Written { files: vec![path.to_path_buf()], frames: frames.len(), bytes, ..Written::default() })
 }
 
 /// Where joints are in the world, without their scale.

@@ -47,7 +47,8 @@ pub(super) fn read(cache: &Path, mesh: &Path, options: &ReadOptions) -> Result<C
         );
         return Err(malformed(cache, "header", problem));
     }
-    let rate = options.frame_rate_hz.or(header.frame_rate_hz).unwrap_or(DEFAULT_FRAME_RATE_HZ);
+    // a cache without times plays at the rate asked for; one that has its own lasts as long at any
+    let rate = header.frame_rate_hz.or(options.frame_rate_hz).unwrap_or(DEFAULT_FRAME_RATE_HZ);
     let frames = CacheFrames {
         file,
         header,
@@ -58,7 +59,7 @@ pub(super) fn read(cache: &Path, mesh: &Path, options: &ReadOptions) -> Result<C
     let mut clip = scene.with_frames(Arc::new(frames));
     clip.frame_rate_hz = rate;
     clip.name = name_of(cache);
-    Ok(clip)
+    Ok(clip.resampled(options.frame_rate_hz.unwrap_or(rate)))
 }
 
 /// Checks that the file is as long as its header promises, before anything is allocated.

@@ -35,6 +35,7 @@ pub(crate) use gltf::move_images;
 
 pub use atomic::write_whole;
 pub use bvh::{BvhChannel, BvhLayout};
+pub use gltf::GltfSource;
 pub use known::Format;
 pub use numbered::Numbered;
 pub use usd::{UsdLayout, UsdPrim};
@@ -42,6 +43,7 @@ pub use usd::{UsdLayout, UsdPrim};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
 use source::Source;
 
 use crate::{Clip, Error, Faces, Files, Mesh, Result};
@@ -54,9 +56,9 @@ pub const DEFAULT_FRAME_RATE_HZ: f64 = 24.0;
 pub struct ReadOptions {
     /// The name of the animation to read, of a file that holds several; the first when `None`.
     pub clip: Option<String>,
-    /// Frames per second. glTF is sampled at this rate; for OBJ, PC2 and MDD it says how fast the frames follow each
-    /// other. When `None`: what the file says (BVH, MDD); the slowest usual rate on which all keys of a glTF
-    /// animation lie; otherwise [`DEFAULT_FRAME_RATE_HZ`].
+    /// Frames per second. What has times of its own (glTF, USD, Alembic, FBX, BVH, MDD) is sampled at this rate and lasts as long as it did;
+    /// for OBJ sequences and PC2, which have none, it says how fast the frames follow each other. When `None`: what the file
+    /// says; the slowest usual rate on which all keys of a glTF animation lie; otherwise [`DEFAULT_FRAME_RATE_HZ`].
     pub frame_rate_hz: Option<f64>,
     /// How long one unit of the file is. When `None`: what the file says (USD), otherwise 1. glTF is in metres by
     /// definition, the other formats do not say.
@@ -82,14 +84,34 @@ pub struct WriteOptions {
     pub unit_in_metres: Option<f64>,
     /// Whether a GLB gets normals for every frame. They double its size; without them viewers shade flat.
     pub normals: bool,
+    /// How a mesh that moved goes back into the glTF document that it came from.
+    pub skin: SkinDelivery,
     /// Whether USD and Alembic get the velocity of every point at every frame: for motion blur. As large as the points.
     pub velocities: bool,
 }
 
 impl Default for WriteOptions {
     fn default() -> Self {
-        Self { start_frame: None, unit_in_metres: None, normals: true, velocities: false }
+        Self {
+            start_frame: None,
+            unit_in_metres: None,
+            normals: true,
+            skin: SkinDelivery::default(),
+            velocities: false,
+        }
     }
+}
+
+/// How a mesh that moved goes back into the rig that it came with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum SkinDelivery {
+    /// As it is: every frame a shape, and no skin any more. Plays exactly everywhere.
+    #[default]
+    Points,
+    /// Under its skin: every frame a corrective shape before skinning, so that the rig still plays and the physics is one more track.
+    Corrective,
 }
 
 /// What was written.
@@ -101,6 +123,8 @@ pub struct Written {
     pub frames: usize,
     /// Their size together.
     pub bytes: u64,
+    /// What did not go as one might expect, a sentence each.
+    pub warnings: Vec<String>,
 }
 
 /// What a file holds, as far as can be told without reading its frames.

@@ -21,7 +21,7 @@ pub(super) fn write_frame(
 ) -> Result<Written> {
     let scene = ObjText::new(path, clip, options)?;
     let library = scene.write_library()?;
-    let mut written = Written { files: vec![path.to_path_buf()], frames: 1, bytes: 0 };
+    let mut written = Written { files: vec![path.to_path_buf()], frames: 1, bytes: 0, ..Written::default() };
     written.bytes = atomic::write_whole(path, scene.text(frame).as_bytes())? + library.1;
     written.files.extend(library.0);
     Ok(written)

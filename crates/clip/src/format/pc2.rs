@@ -94,5 +94,5 @@ pub(super) fn finish(path: &Path, file: AtomicFile, clip: &Clip, options: &Write
     let mesh = obj_write::write_frame(&path.with_extension("obj"), clip, &rest, options)?;
     let bytes = file.finish()? + mesh.bytes;
     let files = [path.to_path_buf()].into_iter().chain(mesh.files).collect();
-    Ok(Written { files, frames: clip.frame_count(), bytes })
+    Ok(Written { files, frames: clip.frame_count(), bytes, ..Written::default() })
 }

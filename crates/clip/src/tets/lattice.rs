@@ -53,5 +53,5 @@ pub fn write_lattice(path: impl AsRef<Path>, lattice: &Lattice) -> Result<Writte
     text += "\n*MATERIAL flesh\nENU, 1000, 20000, 0.4\n\n*REGION\nallElements, flesh\n";
     let mut file = AtomicFile::create(path)?;
     file.append(text.as_bytes())?;
-    Ok(Written { files: vec![path.to_path_buf()], frames: 1, bytes: file.finish()? })
+    Ok(Written { files: vec![path.to_path_buf()], frames: 1, bytes: file.finish()?, ..Written::default() })
 }

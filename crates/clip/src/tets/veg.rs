@@ -252,7 +252,7 @@ pub(super) fn write(path: &Path, tets: &Tets, unit_in_metres: f64) -> Result<Wri
     }
     let mut file = AtomicFile::create(path)?;
     file.append(text.as_bytes())?;
-    Ok(Written { files: vec![path.to_path_buf()], frames: 1, bytes: file.finish()? })
+    Ok(Written { files: vec![path.to_path_buf()], frames: 1, bytes: file.finish()?, ..Written::default() })
 }
 
 /// A name as one word, since names end at white space, commas and comments.

@@ -109,6 +109,16 @@ impl GlbBuilder {
         self.accessors.len() - 1
     }
 
+    /// Says something more of an accessor.
+    pub(crate) fn set(&mut self, accessor: usize, key: &str, value: serde_json::Value) {
+        self.accessors[accessor][key] = value;
+    }
+
+    /// Says something more of a buffer view.
+    pub(crate) fn set_view(&mut self, view: usize, key: &str, value: serde_json::Value) {
+        self.views[view][key] = value;
+    }
+
     /// The file, with the rest of the document as given.
     pub(crate) fn finish(self, mut document: serde_json::Value) -> Vec<u8> {
         document["asset"] = serde_json::json!({ "version": "2.0" });

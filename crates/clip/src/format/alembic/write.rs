@@ -73,7 +73,7 @@ pub(in crate::format) fn write(path: &Path, clip: &Clip, options: &WriteOptions)
     ];
     let root = archive.group(&root)?;
     let bytes = archive.finish(root)?;
-    Ok(Written { files: vec![path.to_path_buf()], frames: clip.frame_count(), bytes })
+    Ok(Written { files: vec![path.to_path_buf()], frames: clip.frame_count(), bytes, ..Written::default() })
 }
 
 /// Two ways in which time goes: the one that every archive has for what does not move, and ours, a sample every frame.

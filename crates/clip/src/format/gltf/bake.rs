@@ -11,6 +11,7 @@ use std::ops::Range;
 use serde_json::{Value, json};
 
 use super::sink::Sink;
+use super::tangents::Tangents;
 use crate::{Mesh, Result};
 
 /// The targets of one mesh, growing frame by frame.
@@ -21,10 +22,12 @@ pub(super) struct MeshBake<'a> {
     base: Vec<[f32; 3]>,
     base_normals: Vec<[f32; 3]>,
     normals: Option<Normals>,
-    /// Per run, the accessors of its undeformed positions and normals.
-    pub(super) base_accessors: Vec<(usize, Option<usize>)>,
-    /// For each target, per run: accessors of positions and normals.
-    pub(super) targets: Vec<Vec<(usize, Option<usize>)>>,
+    /// Per run, where it has tangents.
+    tangents: Vec<Option<Tangents>>,
+    /// Per run, the accessors of its undeformed shape.
+    pub(super) base_accessors: Vec<Columns>,
+    /// For each target, per run: accessors of displacements.
+    pub(super) targets: Vec<Vec<Columns>>,
     /// For each frame, the target it shows; `None` at rest.
     pub(super) frames: Vec<Option<usize>>,
     previous: Vec<[f32; 3]>,
@@ -32,26 +35,60 @@ pub(super) struct MeshBake<'a> {
     zeros: Vec<Option<usize>>,
 }
 
+/// Accessors of what a run of vertices has, or of how far a target moves it.
+#[derive(Clone, Copy)]
+pub(super) struct Columns {
+    pub(super) positions: usize,
+    pub(super) normals: Option<usize>,
+    pub(super) tangents: Option<usize>,
+}
+
+impl Columns {
+    /// As a primitive or a target has them.
+    pub(super) fn json(self) -> Value {
+        let mut attributes = json!({ "POSITION": self.positions });
+        if let Some(normals) = self.normals {
+            attributes["NORMAL"] = json!(normals);
+        }
+        if let Some(tangents) = self.tangents {
+            attributes["TANGENT"] = json!(tangents);
+        }
+        attributes
+    }
+}
+
 impl<'a> MeshBake<'a> {
-    /// Writes the undeformed shape.
+    /// Writes the undeformed shape. `tangents` are those of each run's vertices in that shape, where it has any.
     pub(super) fn new(
         mesh: &'a Mesh,
         base: &[[f32; 3]],
         runs: Vec<Range<usize>>,
         with_normals: bool,
+        tangents: Vec<Option<Vec<[f32; 4]>>>,
         sink: &mut Sink,
     ) -> Result<Self> {
         let normals = with_normals.then(|| Normals::new(mesh));
         let base_normals = normals.as_ref().map_or_else(Vec::new, |normals| normals.at(base));
         let per_vertex = mesh.per_vertex(base);
         let mut base_accessors = Vec::with_capacity(runs.len());
-        for run in &runs {
-            let positions = sink.column(&per_vertex[run.clone()], true)?;
-            let normals = match &normals {
-                Some(normals) => Some(sink.column(&normals.per_vertex(&base_normals, run.clone()), false)?),
-                None => None,
+        let mut of_runs = Vec::with_capacity(runs.len());
+        for (run, tangents) in runs.iter().zip(tangents.into_iter().chain(std::iter::repeat(None))) {
+            let mut columns = Columns {
+                positions: sink.column(&per_vertex[run.clone()], true)?,
+                normals: None,
+                tangents: None,
             };
-            base_accessors.push((positions, normals));
+            let mut transported = None;
+            if let Some(normals) = &normals {
+                let of_run = normals.per_vertex(&base_normals, run.clone());
+                columns.normals = Some(sink.column(&of_run, false)?);
+                if let Some(tangents) = tangents {
+                    columns.tangents = Some(sink.column(&tangents, false)?);
+                    transported = Some(Tangents::new(mesh, run.clone(), base, &of_run, tangents));
+                }
+            }
+            of_runs.push(transported);
+            base_accessors.push(columns);
         }
         Ok(Self {
             zeros: vec![None; runs.len()],
@@ -61,6 +98,7 @@ impl<'a> MeshBake<'a> {
             runs,
             base_normals,
             normals,
+            tangents: of_runs,
             base_accessors,
             targets: Vec::new(),
             frames: Vec::new(),
@@ -89,7 +127,8 @@ impl<'a> MeshBake<'a> {
         let target = (0..self.runs.len())
             .map(|run| {
                 let zero = self.zero(run, sink);
-                (zero, self.normals.is_some().then_some(zero))
+                let Columns { normals, tangents, .. } = self.base_accessors[run];
+                Columns { positions: zero, normals: normals.map(|_| zero), tangents: tangents.map(|_| zero) }
             })
             .collect();
         self.targets.push(target);
@@ -97,23 +136,26 @@ impl<'a> MeshBake<'a> {
 
     fn push_target(&mut self, points: &[[f32; 3]], sink: &mut Sink) -> Result<()> {
         let deltas: Vec<[f32; 3]> = points.iter().zip(&self.base).map(|(p, base)| minus(*p, *base)).collect();
-        let normal_deltas: Option<Vec<[f32; 3]>> = self.normals.as_ref().map(|normals| {
-            normals.at(points).iter().zip(&self.base_normals).map(|(n, base)| minus(*n, *base)).collect()
-        });
+        let normals_now = self.normals.as_ref().map(|normals| normals.at(points));
         let mut target = Vec::with_capacity(self.runs.len());
         for run in 0..self.runs.len() {
             let vertices = self.runs[run].clone();
             let of_run: Vec<[f32; 3]> =
                 self.mesh.vertex_points[vertices.clone()].iter().map(|&p| deltas[p as usize]).collect();
             let positions = self.displacement(&of_run, run, true, sink)?;
-            let normals = match (&self.normals, &normal_deltas) {
-                (Some(normals), Some(deltas)) => {
-                    let of_run = normals.per_vertex(deltas, vertices);
-                    Some(self.displacement(&of_run, run, false, sink)?)
+            let mut columns = Columns { positions, normals: None, tangents: None };
+            if let (Some(normals), Some(now)) = (&self.normals, &normals_now) {
+                let now = normals.per_vertex(now, vertices.clone());
+                let base = normals.per_vertex(&self.base_normals, vertices);
+                let moved = |(n, base): (&[f32; 3], &[f32; 3])| minus(*n, *base);
+                let of_run: Vec<[f32; 3]> = now.iter().zip(&base).map(moved).collect();
+                let tangents = self.tangents[run].as_ref().map(|tangents| tangents.moved(points, &now));
+                columns.normals = Some(self.displacement(&of_run, run, false, sink)?);
+                if let Some(of_run) = tangents {
+                    columns.tangents = Some(self.displacement(&of_run, run, false, sink)?);
                 }
-                _ => None,
-            };
-            target.push((positions, normals));
+            }
+            target.push(columns);
         }
         self.targets.push(target);
         Ok(())
@@ -136,31 +178,18 @@ impl<'a> MeshBake<'a> {
 
     fn zero(&mut self, run: usize, sink: &mut Sink) -> usize {
         let count = self.runs[run].len();
-        *self.zeros[run].get_or_insert_with(|| {
-            sink.accessor(json!({
-                "componentType": 5126, "count": count, "type": "VEC3",
-                "min": [0.0, 0.0, 0.0], "max": [0.0, 0.0, 0.0],
-            }))
-        })
+        *self.zeros[run].get_or_insert_with(|| sink.zeros(count))
     }
 
     /// A primitive's `targets` for a run of targets.
     pub(super) fn targets_json(&self, run: usize, targets: Range<usize>) -> Value {
-        let target = |target: &Vec<(usize, Option<usize>)>| attributes_json(target[run]);
+        let target = |target: &Vec<Columns>| target[run].json();
         Value::Array(self.targets[targets].iter().map(target).collect())
     }
 }
 
-/// `POSITION` and `NORMAL` of a primitive or a target.
-pub(super) fn attributes_json((positions, normals): (usize, Option<usize>)) -> Value {
-    match normals {
-        Some(normals) => json!({ "POSITION": positions, "NORMAL": normals }),
-        None => json!({ "POSITION": positions }),
-    }
-}
-
 /// Smooth normals, hard edges kept: vertices of a point that had different normals in the file get different ones.
-struct Normals {
+pub(super) struct Normals {
     triangles: Vec<[u32; 3]>,
     /// The same triangles over normals; empty when every point has one normal.
     normal_triangles: Vec<[u32; 3]>,
@@ -170,7 +199,7 @@ struct Normals {
 }
 
 impl Normals {
-    fn new(mesh: &Mesh) -> Self {
+    pub(super) fn new(mesh: &Mesh) -> Self {
         let on = |of: &[u32]| mesh.faces.triangles().map(|t| t.map(|v| of[v as usize])).collect::<Vec<_>>();
         let hard = mesh.smoothing.len() == mesh.vertex_count();
         let of_vertices = if hard { &mesh.smoothing } else { &mesh.vertex_points };
@@ -183,7 +212,7 @@ impl Normals {
     }
 
     /// Unit normals weighted by area, of every normal there is.
-    fn at(&self, points: &[[f32; 3]]) -> Vec<[f32; 3]> {
+    pub(super) fn at(&self, points: &[[f32; 3]]) -> Vec<[f32; 3]> {
         let mut sums = vec![[0.0_f32; 3]; self.count];
         let targets = if self.normal_triangles.is_empty() { &self.triangles } else { &self.normal_triangles };
         for (t, to) in self.triangles.iter().zip(targets) {
@@ -209,8 +238,9 @@ impl Normals {
         sums
     }
 
-    fn per_vertex(&self, normals: &[[f32; 3]], vertices: Range<usize>) -> Vec<[f32; 3]> {
-        self.of_vertices[vertices].iter().map(|&normal| normals[normal as usize]).collect()
+    /// What belongs to each normal, laid out per vertex.
+    pub(super) fn per_vertex<T: Copy>(&self, per_normal: &[T], vertices: Range<usize>) -> Vec<T> {
+        self.of_vertices[vertices].iter().map(|&normal| per_normal[normal as usize]).collect()
     }
 }
 

@@ -6,6 +6,9 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
 use super::document::Document;
 use crate::files::PlainFile;
 use crate::format::malformed;
@@ -16,6 +19,8 @@ pub(super) struct Container {
     pub(super) path: PathBuf,
     pub(super) files: Files,
     pub(super) document: Document,
+    /// The JSON as it stands in the file.
+    json: Bytes,
     buffers: Vec<Bytes>,
     /// Bytes of all buffers together: no honest accessor has more elements.
     pub(super) total_length: usize,
@@ -79,7 +84,7 @@ const COMPRESSION: [&str; 4] = [
 impl Container {
     /// Reads the file and everything that its buffers name.
     pub(super) fn open(path: &Path, files: &Files) -> Result<Self> {
-        let (document, binary) = read_document(path, files)?;
+        let (document, json, binary) = read_document(path, files)?;
         if let Some(name) =
             document.extensions_required.iter().find(|name| COMPRESSION.contains(&name.as_str()))
         {
@@ -117,23 +122,30 @@ impl Container {
             buffers.push(bytes);
         }
         let total_length = buffers.iter().map(Bytes::len).sum();
-        Ok(Self { path: path.to_path_buf(), files: files.clone(), document, buffers, total_length })
+        Ok(Self { path: path.to_path_buf(), files: files.clone(), document, json, buffers, total_length })
+    }
+
+    /// The whole JSON, with all that we have no use for.
+    pub(super) fn whole_document(&self) -> Result<Value> {
+        parse(&self.path, &self.json)
+    }
+
+    /// A part of a buffer.
+    pub(super) fn part(&self, buffer: usize, offset: usize, length: usize, place: &str) -> Result<Bytes> {
+        let bytes = self.item(&self.buffers, buffer, "buffers")?;
+        bytes.slice(offset, length).ok_or_else(|| {
+            let end = offset.saturating_add(length);
+            let problem =
+                format!("bytes {offset} to {end} are asked for, but its buffer has {}", bytes.len());
+            self.malformed(place, problem)
+        })
     }
 
     /// The bytes of a buffer view, and its stride.
     pub(super) fn view(&self, index: usize) -> Result<(Bytes, Option<usize>)> {
-        let place = || format!("bufferViews[{index}]");
         let view = self.item(&self.document.buffer_views, index, "bufferViews")?;
-        let buffer = self.item(&self.buffers, view.buffer, "buffers")?;
-        let bytes = buffer.slice(view.byte_offset, view.byte_length).ok_or_else(|| {
-            let problem = format!(
-                "bytes {} to {} are asked for, but its buffer has {}",
-                view.byte_offset,
-                view.byte_offset.saturating_add(view.byte_length),
-                buffer.len()
-            );
-            self.malformed(place(), problem)
-        })?;
+        let place = format!("bufferViews[{index}]");
+        let bytes = self.part(view.buffer, view.byte_offset, view.byte_length, &place)?;
         Ok((bytes, view.byte_stride))
     }
 
@@ -152,23 +164,27 @@ impl Container {
     }
 }
 
-/// The JSON of a glTF or GLB, and the GLB's binary chunk.
-fn read_document(path: &Path, files: &Files) -> Result<(Document, Option<Bytes>)> {
+/// The JSON of a glTF or GLB, understood and as it stands there, and the GLB's binary chunk.
+fn read_document(path: &Path, files: &Files) -> Result<(Document, Bytes, Option<Bytes>)> {
     let file = files.open(path)?;
     let is_binary = file.start(4)? == b"glTF";
     let bytes = Bytes::of_file(file);
     let (json, binary) = if is_binary { chunks(path, &bytes)? } else { (bytes, None) };
-    let json = json.read()?;
-    let json = json.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&json);
-    let document: Document = serde_json::from_slice(json).map_err(|error| {
-        let place = format!("JSON line {}, column {}", error.line(), error.column());
-        malformed(path, place, error.to_string())
-    })?;
+    let document: Document = parse(path, &json)?;
     if !document.asset.version.starts_with("2.") {
         let problem = format!("it is glTF version `{}`; we read 2.0", document.asset.version);
         return Err(Error::Unsupported { path: path.to_path_buf(), problem });
     }
-    Ok((document, binary))
+    Ok((document, json, binary))
+}
+
+fn parse<T: DeserializeOwned>(path: &Path, json: &Bytes) -> Result<T> {
+    let json = json.read()?;
+    let json = json.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&json);
+    serde_json::from_slice(json).map_err(|error| {
+        let place = format!("JSON line {}, column {}", error.line(), error.column());
+        malformed(path, place, error.to_string())
+    })
 }
 
 /// A GLB has two chunks, and whatever an extension adds.

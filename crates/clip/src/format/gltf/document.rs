@@ -29,6 +29,7 @@ pub(super) struct Document {
 #[serde(default)]
 pub(super) struct Asset {
     pub(super) version: String,
+    pub(super) generator: String,
 }
 
 #[derive(Debug, Deserialize)]

@@ -7,7 +7,7 @@ use glam::{DMat4, Mat4, Vec3};
 use super::graph::{Graph, Motion, Pose};
 use super::shape::Shape;
 use crate::format::moments::transform_points;
-use crate::{Error, Frame, Frames, Result};
+use crate::{Error, Frame, Frames, Result, Transform};
 
 /// A skin: nodes, and `joint_from_bind` of each.
 pub(super) struct SkinBinds {
@@ -22,6 +22,8 @@ pub(super) struct Instance {
     pub(super) skin: Option<usize>,
     /// The nodes that show it: one, or those over which a long clip was split, of which one is shown at a time.
     pub(super) pieces: Vec<Piece>,
+    /// How many of its morph targets a hand made; those behind are frames of ours.
+    pub(super) sculpted: usize,
 }
 
 /// A node that shows a mesh, with the resting weights of its morph targets.
@@ -54,20 +56,11 @@ impl Frames for GltfFrames {
         if index >= self.count {
             return Err(Error::NoSuchFrame { index, count: self.count });
         }
-        let (time, tolerance) = self.time(index);
-        let pose = self.graph.pose(&self.motion, time, tolerance, self.scale);
+        let pose = self.pose(index);
         let worlds = self.graph.worlds(&pose);
-        let mut points = Vec::with_capacity(self.instances.len());
-        for instance in &self.instances {
-            let weights = self.weights(instance, &pose, time, tolerance);
-            let of_mesh = self.place(instance, instance.shape.morphed(&weights)?, &pose, &worlds);
-            if let Some(point) = of_mesh.iter().position(|p| !p.iter().all(|c| c.is_finite())) {
-                return Err(Error::NotFinite { mesh: instance.name.clone(), frame: index, point });
-            }
-            points.push(of_mesh);
-        }
-        let pose = self.joint_nodes.iter().map(|&node| pose.locals[node]).collect();
-        Ok(Frame { points, pose })
+        let points = |instance: usize| self.points(instance, index, &pose, &worlds);
+        let points = (0..self.instances.len()).map(points).collect::<Result<_>>()?;
+        Ok(Frame { points, pose: self.of_joints(&pose) })
     }
 
     fn morph_weights(&self, index: usize) -> Result<Vec<Vec<f32>>> {
@@ -76,11 +69,50 @@ impl Frames for GltfFrames {
         }
         let (time, tolerance) = self.time(index);
         let pose = self.graph.pose(&self.motion, time, tolerance, self.scale);
-        Ok(self.instances.iter().map(|instance| self.weights(instance, &pose, time, tolerance)).collect())
+        let sculpted = |instance: &Instance| {
+            let mut weights = self.weights(instance, &pose, time, tolerance);
+            weights.truncate(instance.sculpted);
+            weights
+        };
+        Ok(self.instances.iter().map(sculpted).collect())
     }
 }
 
 impl GltfFrames {
+    /// Where all nodes are in a frame.
+    pub(super) fn pose(&self, index: usize) -> Pose {
+        let (time, tolerance) = self.time(index);
+        self.graph.pose(&self.motion, time, tolerance, self.scale)
+    }
+
+    /// The part of a pose that the clip's skeleton has.
+    pub(super) fn of_joints(&self, pose: &Pose) -> Vec<Transform> {
+        self.joint_nodes.iter().map(|&node| pose.locals[node]).collect()
+    }
+
+    /// The points of one mesh in a frame, with nodes where `pose` and `worlds` have them.
+    pub(super) fn points(
+        &self,
+        instance: usize,
+        index: usize,
+        pose: &Pose,
+        worlds: &[DMat4],
+    ) -> Result<Vec<[f32; 3]>> {
+        let instance = &self.instances[instance];
+        let morphed = instance.shape.morphed(&self.all_weights(instance, index, pose))?;
+        let points = self.place(instance, morphed, pose, worlds);
+        match points.iter().position(|p| !p.iter().all(|c| c.is_finite())) {
+            Some(point) => Err(Error::NotFinite { mesh: instance.name.clone(), frame: index, point }),
+            None => Ok(points),
+        }
+    }
+
+    /// The weights of all morph targets of a mesh in a frame.
+    pub(super) fn all_weights(&self, instance: &Instance, index: usize, pose: &Pose) -> Vec<f32> {
+        let (time, tolerance) = self.time(index);
+        self.weights(instance, pose, time, tolerance)
+    }
+
     /// When a frame is, and how near a key must be to lie on it: keys are floats, and a frame that lies on one must meet it.
     fn time(&self, index: usize) -> (f64, f64) {
         ((self.first_frame + index as f64) / self.frame_rate_hz, 1e-3 / self.frame_rate_hz)

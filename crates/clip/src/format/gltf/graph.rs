@@ -122,6 +122,17 @@ impl Graph {
         pose
     }
 
+    /// A pose with some nodes elsewhere.
+    pub(super) fn moved(&self, mut pose: Pose, nodes: &[usize], locals: &[Transform]) -> Pose {
+        for (&node, &local) in nodes.iter().zip(locals) {
+            if pose.locals[node] != local {
+                pose.locals[node] = local;
+                pose.moved[node] = true;
+            }
+        }
+        pose
+    }
+
     /// The pose that the file rests in.
     pub(super) fn rest_pose(&self) -> Pose {
         Pose {

@@ -17,6 +17,10 @@ pub(super) struct Looks {
     extensions: BTreeSet<String>,
     required: BTreeSet<String>,
     uv_sets: Vec<usize>,
+    /// Images of the clip that are there already.
+    first_image: usize,
+    /// Images, samplers and textures of the document that these lists come behind.
+    counts: [usize; 3],
     /// Names of the clip's joints: groups of these names come from the skin and are not written.
     pub(super) joint_names: HashSet<String>,
 }
@@ -24,6 +28,18 @@ pub(super) struct Looks {
 impl Looks {
     /// Writes the pictures and turns the materials into JSON.
     pub(super) fn write(clip: &Clip, sink: &mut Sink) -> Result<Self> {
+        Self::write_behind(clip, 0, 0, [0; 3], sink)
+    }
+
+    /// The same without the first materials and images, which a document has already; `counts` are the images, samplers and textures
+    /// there.
+    pub(super) fn write_behind(
+        clip: &Clip,
+        first_material: usize,
+        first_image: usize,
+        counts: [usize; 3],
+        sink: &mut Sink,
+    ) -> Result<Self> {
         let joints = clip.skeleton.iter().flat_map(|skeleton| &skeleton.joints);
         let mut looks = Self {
             materials: Vec::new(),
@@ -33,21 +49,27 @@ impl Looks {
             extensions: BTreeSet::new(),
             required: BTreeSet::new(),
             uv_sets: Vec::new(),
+            first_image,
+            counts,
             joint_names: joints.map(|joint| joint.name.clone()).collect(),
         };
-        for Image { name, mime_type, bytes } in &clip.images {
+        for Image { name, mime_type, bytes } in clip.images.iter().skip(first_image) {
             let view = sink.view(bytes, None, Use::Other)?;
             looks.images.push(json!({ "name": name, "mimeType": mime_type, "bufferView": view }));
         }
-        for material in &clip.materials {
+        for (number, material) in clip.materials.iter().enumerate() {
             let mut value = gltf_of(material);
             let mut uv_sets = 0;
+            let is_new = number >= first_material;
             each_texture(&mut value, &mut |info| {
                 let set =
                     |info: &serde_json::Map<String, Value>| info.get("texCoord").and_then(Value::as_u64);
                 let moved =
                     info.get("extensions").and_then(|e| e["KHR_texture_transform"].as_object()).and_then(set);
                 uv_sets = uv_sets.max(moved.or(set(info)).unwrap_or(0).min(15) as usize + 1);
+                if !is_new {
+                    return Ok(true);
+                }
                 let sampler = info.remove("sampler");
                 let extension = info.remove("source_extension");
                 let index =
@@ -55,9 +77,11 @@ impl Looks {
                 info.insert("index".into(), json!(index));
                 Ok(true)
             })?;
-            collect_extensions(&value, &mut looks.extensions);
             looks.uv_sets.push(uv_sets);
-            looks.materials.push(value);
+            if is_new {
+                collect_extensions(&value, &mut looks.extensions);
+                looks.materials.push(value);
+            }
         }
         Ok(looks)
     }
@@ -77,7 +101,31 @@ impl Looks {
         list("extensionsRequired", self.required.into_iter().map(Value::String).collect());
     }
 
+    /// Puts them behind what a document has.
+    pub(super) fn append_to(&self, document: &mut Value) {
+        let Self { materials, images, textures, samplers, .. } = self;
+        let lists =
+            [("materials", materials), ("textures", textures), ("images", images), ("samplers", samplers)];
+        for (name, items) in lists.into_iter().filter(|(_, items)| !items.is_empty()) {
+            match document.get_mut(name).and_then(Value::as_array_mut) {
+                Some(list) => list.extend(items.iter().cloned()),
+                None => document[name] = Value::Array(items.clone()),
+            }
+        }
+        for (name, names) in [("extensionsUsed", &self.extensions), ("extensionsRequired", &self.required)] {
+            for extension in names {
+                match document.get_mut(name).and_then(Value::as_array_mut) {
+                    Some(list) if list.iter().any(|known| known == extension) => {}
+                    Some(list) => list.push(json!(extension)),
+                    None => document[name] = json!([extension]),
+                }
+            }
+        }
+    }
+
     fn texture(&mut self, image: &Value, sampler: Option<Value>, extension: Option<&str>) -> usize {
+        let image = image.as_u64().map_or(0, |image| image as usize) + self.counts[0];
+        let image = image.saturating_sub(self.first_image);
         let mut texture = match extension {
             None => json!({ "source": image }),
             Some(name) => {
@@ -87,9 +135,9 @@ impl Looks {
             }
         };
         if let Some(sampler) = sampler {
-            texture["sampler"] = json!(place_of(&mut self.samplers, sampler));
+            texture["sampler"] = json!(self.counts[1] + place_of(&mut self.samplers, sampler));
         }
-        place_of(&mut self.textures, texture)
+        self.counts[2] + place_of(&mut self.textures, texture)
     }
 }
 

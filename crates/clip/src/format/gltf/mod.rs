@@ -7,6 +7,9 @@
 //! with their ancestors, form the skeleton. Vertex colours become the groups `color.r`, `color.g`, `color.b`, `color.a`,
 //! attributes called `_name` the group `name`, and skin weights a group for each joint, under the joint's name.
 //!
+//! Written: a clip that came from such a file goes back into its own document, patched (`patch.rs`); any other gets a document of
+//! its own (`write.rs`).
+//!
 //! An animation is sampled at frames 0, 1/rate, 2/rate … up to and including its last key. Without a rate asked for,
 //! the rate is the slowest usual one that meets all keys, and 24 per second when none does. A file without animation
 //! has one frame.
@@ -14,29 +17,42 @@
 mod accessor;
 mod bake;
 mod container;
+mod corrective;
 mod document;
 mod frames;
 mod graph;
 mod look;
 mod look_write;
+mod patch;
+mod patch_carry;
+mod patch_plan;
+mod patch_source;
+mod patch_tracks;
 mod scene;
 mod shape;
 mod sink;
+mod tangents;
 mod track;
 mod write;
+mod write_columns;
 mod write_skeleton;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use super::ReadOptions;
 use crate::{Animation, Clip, Files, Result};
 
 pub(crate) use look::move_images;
+pub use patch_source::GltfSource;
 pub(super) use write::write;
 
 /// Reads a clip.
 pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<Clip> {
-    scene::read(&container::Container::open(path, &options.files)?, options)
+    let container = Arc::new(container::Container::open(path, &options.files)?);
+    let mut clip = scene::open(&container, options)?.clip;
+    clip.gltf = Some(GltfSource::new(container, options));
+    Ok(clip)
 }
 
 /// The animations of a file, to choose from.

@@ -7,6 +7,7 @@ use glam::{DMat3, DMat4, Mat4};
 
 use super::accessor::Accessor;
 use super::container::Container;
+use super::document::Document;
 use super::frames::{GltfFrames, Instance, Piece, SkinBinds};
 use super::graph::{Graph, Motion, animation_name, choose_animation};
 use super::look::{Pictures, read_materials};
@@ -19,14 +20,25 @@ use crate::{Clip, Joint, Mesh, MorphTarget, Result, Skeleton, Skin};
 /// The key in a node's `extras` by which we know that its children are one mesh, split over time.
 pub(super) const SEGMENTS: &str = "followthrough_segments";
 
+/// The key in a mesh's `extras` by which we know that its morph targets, from this number on, are frames.
+pub(super) const FRAMES_FROM: &str = "followthrough_frames_from";
+
 /// Frame rates that animations are usually made at.
 const USUAL_RATES: [f64; 10] = [24.0, 25.0, 30.0, 48.0, 50.0, 60.0, 90.0, 100.0, 120.0, 240.0];
 
 /// More frames than anyone means: eleven hours at 24 per second.
 const MOST_FRAMES: f64 = 1e6;
 
+/// A document as a clip, and what plays it.
+pub(super) struct Opened {
+    pub(super) clip: Clip,
+    pub(super) frames: Arc<GltfFrames>,
+    /// Which of the document's animations it is.
+    pub(super) animation: Option<usize>,
+}
+
 /// Makes a clip of a document.
-pub(super) fn read(container: &Container, options: &ReadOptions) -> Result<Clip> {
+pub(super) fn open(container: &Container, options: &ReadOptions) -> Result<Opened> {
     let document = &container.document;
     let scale = options.unit_in_metres.unwrap_or(1.0);
     let graph = Graph::new(container, scale)?;
@@ -43,19 +55,15 @@ pub(super) fn read(container: &Container, options: &ReadOptions) -> Result<Clip>
         .iter()
         .map(|instance| rest_mesh(instance, &skins, &worlds, &joint_nodes, &skeleton))
         .collect();
-    // in a file of ours, targets are frames and have no names
-    let is_ours = animation.is_some_and(|index| Timing::noted(container, index).is_some());
     for (mesh, instance) in meshes.iter_mut().zip(&instances) {
-        if !is_ours || target_names(container, instance).is_some() {
-            mesh.morph_targets = morph_targets(container, instance, &skins, &worlds, &joint_nodes)?;
-        }
+        mesh.morph_targets = morph_targets(container, instance, &skins, &worlds, &joint_nodes)?;
     }
 
     let name = animation.map_or_else(|| name_of(&container.path), |index| animation_name(document, index));
     let skeleton = (!skeleton.joints.is_empty()).then_some(skeleton);
     let pictures = Pictures::read(container)?;
     let materials = read_materials(container, &pictures)?;
-    let frames = GltfFrames {
+    let frames = Arc::new(GltfFrames {
         graph,
         motion,
         skins,
@@ -65,12 +73,12 @@ pub(super) fn read(container: &Container, options: &ReadOptions) -> Result<Clip>
         frame_rate_hz: timing.frame_rate_hz,
         first_frame: timing.first_frame,
         scale,
-    };
-    let mut clip = Clip::new(name, timing.frame_rate_hz, meshes, skeleton, Arc::new(frames));
+    });
+    let mut clip = Clip::new(name, timing.frame_rate_hz, meshes, skeleton, frames.clone());
     clip.materials = materials;
     clip.images = pictures.images;
     clip.warnings = pictures.warnings;
-    Ok(clip)
+    Ok(Opened { clip, frames, animation })
 }
 
 /// When the frames are.
@@ -201,9 +209,21 @@ fn read_instances(container: &Container, graph: &Graph, skins: &[SkinBinds]) -> 
             shape: Arc::clone(shape),
             skin,
             pieces: pieces.iter().zip(&key.0).map(weights).collect(),
+            sculpted: sculpted_targets(document, key.0[0]).min(shape.target_count),
         });
     }
     Ok(instances)
+}
+
+/// How many morph targets of a mesh a hand made: all, unless we wrote frames behind them.
+fn sculpted_targets(document: &Document, mesh: usize) -> usize {
+    let extra = |key: &str| document.meshes[mesh].extras.as_ref().and_then(|extras| extras.get(key));
+    match extra(FRAMES_FROM).and_then(serde_json::Value::as_u64) {
+        Some(from) => from as usize,
+        // before there was a mark, a file of ours had nothing but frames
+        None if document.asset.generator.starts_with("followthrough") && extra("targetNames").is_none() => 0,
+        None => usize::MAX,
+    }
 }
 
 /// Whether these nodes show the same vertices and faces, so that they can be one mesh again.
@@ -310,6 +330,14 @@ fn world_from_rest(
     if usable { world_from_bind } else { DMat4::IDENTITY }
 }
 
+impl GltfFrames {
+    /// What brings a mesh at rest from its own space into the world.
+    pub(super) fn world_from_rest(&self, instance: usize) -> DMat4 {
+        let worlds = self.graph.worlds(&self.graph.rest_pose());
+        world_from_rest(&self.instances[instance], &self.skins, &worlds, &self.joint_nodes)
+    }
+}
+
 /// The names that exporters write into a mesh's extras; nothing where there are none.
 fn target_names<'a>(container: &'a Container, instance: &Instance) -> Option<Vec<Option<&'a str>>> {
     let mesh = container.document.nodes[instance.pieces[0].node].mesh?;
@@ -339,5 +367,5 @@ fn morph_targets(
         }
         Ok(MorphTarget { name, offsets, weight: weights.get(target).copied().unwrap_or(0.0) })
     };
-    (0..instance.shape.target_count).map(of).collect()
+    (0..instance.sculpted).map(of).collect()
 }

@@ -35,8 +35,47 @@ pub(super) struct Sink {
     /// The gap to leave when the time comes.
     wanted_gap: u64,
     length: u64,
-    views: Vec<Value>,
-    accessors: Vec<Value>,
+    views: Places,
+    accessors: Places,
+}
+
+/// A list of the document that grows. What is added takes free places first, so that the numbers of all others stay.
+#[derive(Default)]
+pub(super) struct Places {
+    items: Vec<Value>,
+    /// From the last to the first.
+    free: Vec<usize>,
+}
+
+impl Places {
+    /// Goes on with a list of which some places, in rising order, are free.
+    pub(super) fn new(items: Vec<Value>, free: impl DoubleEndedIterator<Item = usize>) -> Self {
+        Self { items, free: free.rev().collect() }
+    }
+
+    fn push(&mut self, item: Value) -> usize {
+        match self.free.pop() {
+            Some(place) => {
+                self.items[place] = item;
+                place
+            }
+            None => {
+                self.items.push(item);
+                self.items.len() - 1
+            }
+        }
+    }
+
+    /// The list; in places that are still free stands a filler, or nothing at the end.
+    fn take(&mut self, filler: &Value) -> Vec<Value> {
+        for place in std::mem::take(&mut self.free) {
+            match place + 1 == self.items.len() {
+                true => drop(self.items.pop()),
+                false => self.items[place] = filler.clone(),
+            }
+        }
+        std::mem::take(&mut self.items)
+    }
 }
 
 impl Sink {
@@ -49,14 +88,30 @@ impl Sink {
             gap: 0,
             wanted_gap: json_bound.next_multiple_of(4),
             length: 0,
-            views: Vec::new(),
-            accessors: Vec::new(),
+            views: Places::default(),
+            accessors: Places::default(),
         })
+    }
+
+    /// Goes on with the buffer views and accessors of another document, whose bytes were [carried](Self::carry) over.
+    pub(super) fn adopt(&mut self, views: Places, accessors: Places) {
+        (self.views, self.accessors) = (views, accessors);
+    }
+
+    /// Appends bytes that views will be told about later; returns where they begin, at a multiple of four.
+    pub(super) fn carry(&mut self, bytes: &[u8]) -> Result<u64> {
+        let padding = [0; 3];
+        let rest = self.length.next_multiple_of(4) - self.length;
+        self.append(&padding[..rest as usize])?;
+        let start = self.length;
+        self.append(bytes)?;
+        Ok(start)
     }
 
     /// Appends bytes as a buffer view; returns its number.
     pub(super) fn view(&mut self, bytes: &[u8], stride: Option<usize>, purpose: Use) -> Result<usize> {
-        let mut view = json!({ "buffer": 0, "byteOffset": self.length, "byteLength": bytes.len() });
+        let start = self.carry(bytes)?;
+        let mut view = json!({ "buffer": 0, "byteOffset": start, "byteLength": bytes.len() });
         if let Some(stride) = stride {
             view["byteStride"] = json!(stride);
         }
@@ -65,19 +120,12 @@ impl Sink {
             Use::Indices => view["target"] = json!(34963),
             Use::Other => {}
         }
-        let padding = [0; 3];
-        let padding = &padding[..bytes.len().next_multiple_of(4) - bytes.len()];
-        for bytes in [bytes, padding] {
-            self.append(bytes)?;
-        }
-        self.views.push(view);
-        Ok(self.views.len() - 1)
+        Ok(self.views.push(view))
     }
 
     /// Adds an accessor; returns its number.
     pub(super) fn accessor(&mut self, accessor: Value) -> usize {
-        self.accessors.push(accessor);
-        self.accessors.len() - 1
+        self.accessors.push(accessor)
     }
 
     /// A column of vertex data; returns its accessor.
@@ -129,6 +177,31 @@ impl Sink {
         Ok(self.accessor(accessor))
     }
 
+    /// Displacements that move nothing. They take no bytes.
+    pub(super) fn zeros(&mut self, count: usize) -> usize {
+        self.accessor(json!({
+            "componentType": 5126, "count": count, "type": "VEC3",
+            "min": [0.0, 0.0, 0.0], "max": [0.0, 0.0, 0.0],
+        }))
+    }
+
+    /// Weights that are all or nothing: a normalised byte says that exactly, at a quarter of a float.
+    pub(super) fn switches(&mut self, weights: &[[f32; 1]]) -> Result<usize> {
+        let bytes: Vec<u8> = weights.iter().map(|[weight]| if *weight > 0.5 { u8::MAX } else { 0 }).collect();
+        let view = self.view(&bytes, None, Use::Other)?;
+        Ok(self.accessor(json!({
+            "bufferView": view, "componentType": 5121, "normalized": true, "count": weights.len(), "type": "SCALAR",
+        })))
+    }
+
+    /// Weights at the keys of an animation, one after the other; returns the accessor.
+    pub(super) fn values(&mut self, values: &[[f32; 1]]) -> Result<usize> {
+        let view = self.view(&float_bytes(values.as_flattened()), None, Use::Other)?;
+        Ok(self.accessor(json!({
+            "bufferView": view, "componentType": 5126, "count": values.len(), "type": "SCALAR",
+        })))
+    }
+
     /// Key times or key values of an animation; returns the accessor.
     pub(super) fn keys<const N: usize>(&mut self, values: &[[f32; N]]) -> Result<usize> {
         let view = self.view(&float_bytes(values.as_flattened()), None, Use::Other)?;
@@ -145,12 +218,24 @@ impl Sink {
 
     /// Writes the JSON and gives the file its name; returns its size.
     pub(super) fn finish(mut self, mut document: Value) -> Result<u64> {
+        self.carry(&[])?;
         if self.length > 0 {
-            document["buffers"] = json!([{ "byteLength": self.length }]);
-            document["bufferViews"] = Value::Array(std::mem::take(&mut self.views));
+            // what a source said of its one buffer stays
+            match document.get_mut("buffers").and_then(|buffers| buffers.get_mut(0)) {
+                Some(buffer) => buffer["byteLength"] = json!(self.length),
+                None => document["buffers"] = json!([{ "byteLength": self.length }]),
+            }
         }
-        if !self.accessors.is_empty() {
-            document["accessors"] = Value::Array(std::mem::take(&mut self.accessors));
+        let unused_view = json!({ "buffer": 0, "byteOffset": 0, "byteLength": 4 });
+        let unused_accessor = json!({ "componentType": 5126, "count": 1, "type": "SCALAR" });
+        let lists = [
+            ("bufferViews", self.views.take(&unused_view)),
+            ("accessors", self.accessors.take(&unused_accessor)),
+        ];
+        for (name, items) in lists {
+            if !items.is_empty() {
+                document[name] = Value::Array(items);
+            }
         }
         let mut json = serde_json::to_vec(&document).map_err(|error| self.unsupported(error.to_string()))?;
         drop(document);

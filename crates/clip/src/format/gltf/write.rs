@@ -10,20 +10,30 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use super::bake::{MeshBake, attributes_json};
+use super::bake::MeshBake;
 use super::look_write::Looks;
-use super::scene::SEGMENTS;
-use super::sink::{Sink, Use};
+use super::patch;
+use super::scene::{FRAMES_FROM, SEGMENTS};
+use super::sink::Sink;
+use super::write_columns::{primitives, vertex_runs};
 use crate::format::mtl::check_materials;
 use crate::format::{WriteOptions, Written};
 use crate::{Clip, Error, Frame, Mesh, Result};
 
 /// Morph targets of one mesh: what the smallest vertex uniform space of WebGL 2 holds beside the other uniforms.
-const MOST_TARGETS: usize = 200;
+pub(super) const MOST_TARGETS: usize = 200;
 
-/// Writes the whole clip.
+/// Writes the whole clip: into the document that it came from, or into one of its own.
 pub(in crate::format) fn write(path: &Path, clip: &Clip, options: &WriteOptions) -> Result<Written> {
     check_materials(path, clip)?;
+    match &clip.gltf {
+        Some(source) => patch::write(path, clip, options, source),
+        None => write_new(path, clip, options),
+    }
+}
+
+/// Writes a document of its own.
+pub(super) fn write_new(path: &Path, clip: &Clip, options: &WriteOptions) -> Result<Written> {
     let unsupported = |problem: String| Error::Unsupported { path: path.to_path_buf(), problem };
     if clip.frame_count() == 0 {
         return Err(unsupported("the clip has no frames".into()));
@@ -44,7 +54,7 @@ pub(in crate::format) fn write(path: &Path, clip: &Clip, options: &WriteOptions)
     let mut bakes = Vec::with_capacity(clip.meshes.len());
     for (mesh, points) in clip.meshes.iter().zip(&first.points) {
         let base = if still || !finite(&mesh.rest_points) { points } else { &mesh.rest_points };
-        bakes.push(MeshBake::new(mesh, base, vertex_runs(mesh), options.normals, &mut sink)?);
+        bakes.push(MeshBake::new(mesh, base, vertex_runs(mesh), options.normals, Vec::new(), &mut sink)?);
     }
     let mut poses = Vec::new();
     let mut take = |frame: Frame, bakes: &mut [MeshBake], sink: &mut Sink| {
@@ -67,22 +77,47 @@ pub(in crate::format) fn write(path: &Path, clip: &Clip, options: &WriteOptions)
         if keep_length && bake.targets.is_empty() {
             bake.push_still_target(&mut sink);
         }
-        document.add_mesh(mesh, bake, &looks, &times, keep_length, &mut sink)?;
+        let primitives = primitives(mesh, bake, &looks, &mut sink)?;
+        let hung = Hung { node: None, mesh: json!({ "name": mesh.name }), primitives: &primitives };
+        document.add_mesh(mesh, &hung, bake, &times, keep_length, &mut sink)?;
     }
     let keep_length = !still && nothing_moves && clip.meshes.is_empty();
     document.add_skeleton(clip, &poses, &times, keep_length, &mut sink)?;
 
     let bytes = sink.finish(document.finish(clip, looks, &times))?;
-    Ok(Written { files: vec![path.to_path_buf()], frames: clip.frame_count(), bytes })
+    Ok(Written { files: vec![path.to_path_buf()], frames: clip.frame_count(), bytes, ..Written::default() })
 }
 
 /// When the frames are.
 pub(super) struct Times {
-    first: u32,
-    frame_rate_hz: f64,
+    pub(super) first: u32,
+    pub(super) frame_rate_hz: f64,
+}
+
+/// Where a baked mesh hangs and what its JSON says beside its targets.
+pub(super) struct Hung<'a> {
+    /// The node that gets it; one of its own among the roots when `None`.
+    pub(super) node: Option<usize>,
+    /// Its JSON without primitives and weights.
+    pub(super) mesh: Value,
+    pub(super) primitives: &'a [(Vertices, Value)],
+}
+
+/// Which vertices a primitive has.
+#[derive(Clone, Copy)]
+pub(super) enum Vertices {
+    /// A run of the bake.
+    Run(usize),
+    /// Some that nothing moves; the accessor has as many zeros.
+    Still(usize),
 }
 
 impl Times {
+    /// What an animation's `extras` say, so that our reader finds the same frames again.
+    pub(super) fn note(&self, clip: &Clip) -> Value {
+        json!({ "frame_rate_hz": clip.frame_rate_hz, "first_frame": self.first, "frame_count": clip.frame_count() })
+    }
+
     pub(super) fn of(&self, frame: usize) -> [f32; 1] {
         [((f64::from(self.first) + frame as f64) / self.frame_rate_hz) as f32]
     }
@@ -93,77 +128,105 @@ impl Times {
 pub(super) struct Document {
     pub(super) nodes: Vec<Value>,
     pub(super) roots: Vec<usize>,
-    meshes: Vec<Value>,
+    pub(super) meshes: Vec<Value>,
+    /// Meshes that nobody shows any more: their places are taken first.
+    pub(super) free_meshes: Vec<usize>,
     pub(super) skins: Vec<Value>,
-    channels: Vec<Value>,
-    samplers: Vec<Value>,
+    pub(super) channels: Vec<Value>,
+    pub(super) samplers: Vec<Value>,
 }
 
 impl Document {
-    fn add_mesh(
+    /// Adds a baked mesh: one node, or several that are shown in turn.
+    pub(super) fn add_mesh(
         &mut self,
         mesh: &Mesh,
+        hung: &Hung<'_>,
         bake: &MeshBake,
-        looks: &Looks,
         times: &Times,
         keep_length: bool,
         sink: &mut Sink,
     ) -> Result<()> {
-        let primitives = primitives(mesh, bake, looks, sink)?;
         let segments = segments(&bake.frames);
         if segments.len() == 1 {
-            let node = self.push_node(json!({ "name": mesh.name, "mesh": self.meshes.len() }));
-            self.roots.push(node);
             let targets = 0..bake.targets.len();
-            self.push_mesh(mesh, bake, &primitives, targets.clone(), bake.frames[0]);
+            let number = self.push_mesh(hung, bake, targets.clone(), bake.frames[0]);
+            let node = hung.node.unwrap_or_else(|| self.push_root(json!({ "name": mesh.name })));
+            self.nodes[node]["mesh"] = json!(number);
             return self.add_weights(node, &bake.frames, 0, targets, times, keep_length, sink);
         }
-        let parent = self.push_node(Value::Null);
-        self.roots.push(parent);
         let mut children = Vec::new();
         for (number, segment) in segments.iter().enumerate() {
             let frames = &bake.frames[segment.clone()];
             let used = || frames.iter().flatten();
             let targets = used().min().map_or(0..0, |&low| low..used().max().map_or(low, |&high| high + 1));
-            let mut node = json!({ "name": format!("{} frames {}-{}", mesh.name, segment.start, segment.end - 1), "mesh": self.meshes.len() });
+            let name = format!("{} frames {}-{}", mesh.name, segment.start, segment.end - 1);
+            let mut node =
+                json!({ "name": name, "mesh": self.push_mesh(hung, bake, targets.clone(), frames[0]) });
             if number > 0 {
                 node["scale"] = json!([0.0, 0.0, 0.0]);
             }
             let node = self.push_node(node);
             children.push(node);
-            self.push_mesh(mesh, bake, &primitives, targets.clone(), frames[0]);
             self.add_weights(node, frames, segment.start, targets, times, false, sink)?;
             // the last frame of a segment is the first of the next, which then takes over
             let last = number + 1 == segments.len();
             let end = if last { None } else { Some(segment.end - 1) };
             self.add_visibility(node, segment.start, end, times, sink)?;
         }
-        self.nodes[parent] = json!({ "name": mesh.name, "children": children, "extras": { SEGMENTS: true } });
+        let parent = json!({ "name": mesh.name, "children": children, "extras": { SEGMENTS: true } });
+        match hung.node {
+            Some(node) => {
+                let parent = self.push_node(parent);
+                self.add_child(node, parent);
+            }
+            None => drop(self.push_root(parent)),
+        }
         Ok(())
     }
 
     fn push_mesh(
         &mut self,
-        mesh: &Mesh,
+        hung: &Hung<'_>,
         bake: &MeshBake,
-        primitives: &[(usize, Value)],
         targets: Range<usize>,
         shown: Option<usize>,
-    ) {
-        let with_targets = |(run, primitive): &(usize, Value)| {
+    ) -> usize {
+        let with_targets = |(vertices, primitive): &(Vertices, Value)| {
             let mut primitive = primitive.clone();
             if !targets.is_empty() {
-                primitive["targets"] = bake.targets_json(*run, targets.clone());
+                primitive["targets"] = match *vertices {
+                    Vertices::Run(run) => bake.targets_json(run, targets.clone()),
+                    Vertices::Still(zeros) => json!(vec![json!({ "POSITION": zeros }); targets.len()]),
+                };
             }
             primitive
         };
-        let primitives: Vec<Value> = primitives.iter().map(with_targets).collect();
-        let mut value = json!({ "name": mesh.name, "primitives": primitives });
+        let mut value = hung.mesh.clone();
+        value["primitives"] = hung.primitives.iter().map(with_targets).collect();
         if !targets.is_empty() {
             let weights: Vec<u8> = targets.map(|target| u8::from(Some(target) == shown)).collect();
             value["weights"] = json!(weights);
+            if !value["extras"].is_object() {
+                value["extras"] = json!({});
+            }
+            value["extras"][FRAMES_FROM] = json!(0);
         }
-        self.meshes.push(value);
+        self.place_mesh(value)
+    }
+
+    /// Puts a mesh into the list.
+    pub(super) fn place_mesh(&mut self, mesh: Value) -> usize {
+        match self.free_meshes.pop() {
+            Some(place) => {
+                self.meshes[place] = mesh;
+                place
+            }
+            None => {
+                self.meshes.push(mesh);
+                self.meshes.len() - 1
+            }
+        }
     }
 
     /// The weight track: at each key one target is fully there, or none.
@@ -186,19 +249,15 @@ impl Document {
             i > 0 && i + 1 < frames.len() && frames[i - 1] == frames[i] && frames[i] == frames[i + 1]
         };
         let keys: Vec<usize> = (0..frames.len()).filter(|&i| !silent(i)).collect();
-        let mut weights = vec![0_u8; keys.len() * targets.len()];
+        let mut weights = vec![[0.0]; keys.len() * targets.len()];
         for (row, &key) in keys.iter().enumerate() {
             if let Some(target) = frames[key] {
-                weights[row * targets.len() + target - targets.start] = u8::MAX;
+                weights[row * targets.len() + target - targets.start] = [1.0];
             }
         }
         let input: Vec<[f32; 1]> = keys.iter().map(|&key| times.of(first + key)).collect();
         let input = sink.keys(&input)?;
-        // weights are all or nothing: a normalised byte says that exactly, at a quarter of a float
-        let view = sink.view(&weights, None, Use::Other)?;
-        let output = sink.accessor(json!({
-            "bufferView": view, "componentType": 5121, "normalized": true, "count": weights.len(), "type": "SCALAR",
-        }));
+        let output = sink.switches(&weights)?;
         self.push_channel(node, "weights", input, output, "LINEAR");
         Ok(())
     }
@@ -227,6 +286,21 @@ impl Document {
     pub(super) fn push_node(&mut self, node: Value) -> usize {
         self.nodes.push(node);
         self.nodes.len() - 1
+    }
+
+    /// A node that stands on no other.
+    pub(super) fn push_root(&mut self, node: Value) -> usize {
+        let node = self.push_node(node);
+        self.roots.push(node);
+        node
+    }
+
+    /// Hangs a node on another.
+    pub(super) fn add_child(&mut self, parent: usize, child: usize) {
+        match self.nodes[parent].get_mut("children").and_then(Value::as_array_mut) {
+            Some(children) => children.push(json!(child)),
+            None => self.nodes[parent]["children"] = json!([child]),
+        }
     }
 
     pub(super) fn push_channel(
@@ -259,9 +333,7 @@ impl Document {
         list("meshes", self.meshes);
         list("skins", self.skins);
         if !self.channels.is_empty() {
-            let extras = json!({
-                "frame_rate_hz": clip.frame_rate_hz, "first_frame": times.first, "frame_count": clip.frame_count(),
-            });
+            let extras = times.note(clip);
             list(
                 "animations",
                 vec![
@@ -272,120 +344,6 @@ impl Document {
         looks.finish(&mut list);
         Value::Object(document)
     }
-}
-
-/// The primitives of a mesh without their targets, each with the number of its vertex run.
-fn primitives(mesh: &Mesh, bake: &MeshBake, looks: &Looks, sink: &mut Sink) -> Result<Vec<(usize, Value)>> {
-    let mut columns: Vec<Option<Map<String, Value>>> = vec![None; bake.runs.len()];
-    let mut primitives = Vec::new();
-    for part in &mesh.parts {
-        let vertices = run_of(mesh, part);
-        let run = bake.runs.iter().position(|run| *run == vertices).unwrap_or(0);
-        let mut indices = Vec::new();
-        for face in part.faces.clone() {
-            let corners = mesh.faces.get(face);
-            let fan = 1..corners.len().saturating_sub(1);
-            indices.extend(
-                fan.flat_map(|i| [corners[0], corners[i], corners[i + 1]]).map(|v| v - vertices.start as u32),
-            );
-        }
-        if indices.is_empty() {
-            continue;
-        }
-        let small = vertices.len() < usize::from(u16::MAX);
-        let bytes: Vec<u8> = match small {
-            true => indices.iter().flat_map(|&index| (index as u16).to_le_bytes()).collect(),
-            false => indices.iter().flat_map(|&index| index.to_le_bytes()).collect(),
-        };
-        let view = sink.view(&bytes, None, Use::Indices)?;
-        let accessor = sink.accessor(json!({
-            "bufferView": view, "componentType": if small { 5123 } else { 5125 }, "count": indices.len(), "type": "SCALAR",
-        }));
-        if columns[run].is_none() {
-            columns[run] = Some(extra_columns(mesh, vertices.clone(), looks, sink)?);
-        }
-        let mut attributes = attributes_json(bake.base_accessors[run]);
-        for (name, value) in columns[run].iter().flatten() {
-            attributes[name] = value.clone();
-        }
-        let mut primitive = json!({ "attributes": attributes, "indices": accessor });
-        if let Some(material) = part.material {
-            primitive["material"] = json!(material);
-        }
-        primitives.push((run, primitive));
-    }
-    Ok(primitives)
-}
-
-/// Texture coordinates, colours and groups.
-fn extra_columns(
-    mesh: &Mesh,
-    vertices: Range<usize>,
-    looks: &Looks,
-    sink: &mut Sink,
-) -> Result<Map<String, Value>> {
-    let mut columns = Map::new();
-    let uv_sets =
-        [&mesh.uvs].into_iter().chain(&mesh.more_uvs).filter(|uvs| uvs.len() == mesh.vertex_count());
-    let mut set_count = 0;
-    for uvs in uv_sets {
-        let uvs: Vec<[f32; 2]> =
-            uvs[vertices.clone()].iter().map(|uv| uv.map(|c| if c.is_finite() { c } else { 0.0 })).collect();
-        columns.insert(format!("TEXCOORD_{set_count}"), json!(sink.column(&uvs, false)?));
-        set_count += 1;
-    }
-    // a material may ask for coordinates that its mesh does not have: zeros, which take no bytes
-    let wanted =
-        mesh.parts.iter().filter_map(|part| part.material).map(|material| looks.uv_sets(material)).max();
-    for set in set_count..wanted.unwrap_or(0) {
-        let zeros = sink.accessor(json!({ "componentType": 5126, "count": vertices.len(), "type": "VEC2" }));
-        columns.insert(format!("TEXCOORD_{set}"), json!(zeros));
-    }
-    let of_group = |name: &str| mesh.group(name).filter(|group| group.weights.len() == mesh.point_count());
-    let points = &mesh.vertex_points[vertices];
-    if let [Some(r), Some(g), Some(b)] = ["color.r", "color.g", "color.b"].map(of_group) {
-        let alpha = of_group("color.a");
-        let unit = |weight: f32| if weight.is_finite() { weight.clamp(0.0, 1.0) } else { 0.0 };
-        let color = |&point: &u32| {
-            let p = point as usize;
-            [r.weights[p], g.weights[p], b.weights[p], alpha.map_or(1.0, |a| a.weights[p])].map(unit)
-        };
-        let colors: Vec<[f32; 4]> = points.iter().map(color).collect();
-        columns.insert("COLOR_0".into(), json!(sink.column(&colors, false)?));
-    }
-    let from_skin = |name: &str| mesh.skin.is_some() && looks.joint_names.contains(name);
-    for group in &mesh.groups {
-        let fits = group.weights.len() == mesh.point_count() && group.weights.iter().all(|w| w.is_finite());
-        if !fits || group.name.is_empty() || group.name.starts_with("color.") || from_skin(&group.name) {
-            continue;
-        }
-        let weights: Vec<[f32; 1]> = points.iter().map(|&point| [group.weights[point as usize]]).collect();
-        columns.insert(format!("_{}", group.name), json!(sink.sparse_column(&weights, false)?));
-    }
-    Ok(columns)
-}
-
-/// The vertices that a part's faces use: what it says, or all when its faces reach beyond.
-fn run_of(mesh: &Mesh, part: &crate::Part) -> Range<usize> {
-    let mut corners = part.faces.clone().flat_map(|face| mesh.faces.get(face));
-    let inside = corners.all(|&vertex| part.vertices.contains(&(vertex as usize)));
-    if inside && part.vertices.end <= mesh.vertex_count() {
-        part.vertices.clone()
-    } else {
-        0..mesh.vertex_count()
-    }
-}
-
-/// The distinct runs of vertices, in order of first use.
-fn vertex_runs(mesh: &Mesh) -> Vec<Range<usize>> {
-    let mut runs: Vec<Range<usize>> = Vec::new();
-    for part in mesh.parts.iter().filter(|part| !part.faces.is_empty()) {
-        let run = run_of(mesh, part);
-        if !runs.contains(&run) {
-            runs.push(run);
-        }
-    }
-    runs
 }
 
 /// Cuts the frames so that no run shows more than [`MOST_TARGETS`] targets; neighbours share their border frame.
@@ -407,7 +365,7 @@ fn segments(frames: &[Option<usize>]) -> Vec<Range<usize>> {
 }
 
 /// A length that the JSON surely does not exceed: each element at its longest, with numbers of 25 digits.
-fn json_bound(clip: &Clip) -> u64 {
+pub(super) fn json_bound(clip: &Clip) -> u64 {
     let frames = clip.frame_count() as u64;
     let joints = clip.skeleton.as_ref().map_or(0, |skeleton| skeleton.joints.len()) as u64;
     let names = |text: &str| 6 * text.len() as u64;
@@ -443,7 +401,7 @@ fn json_bound(clip: &Clip) -> u64 {
     10_000 + names(&clip.name) + meshes + looks + images + skeleton + joints * 3000
 }
 
-fn finite(points: &[[f32; 3]]) -> bool {
+pub(super) fn finite(points: &[[f32; 3]]) -> bool {
     points.iter().flatten().all(|c| c.is_finite())
 }
 

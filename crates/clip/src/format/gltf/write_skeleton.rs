@@ -36,15 +36,16 @@ impl Document {
             }
             self.push_node(node);
         }
-        self.add_joint_tracks(poses, first_node, &skeleton.rest_pose(), times, keep_length, sink)?;
+        let nodes: Vec<usize> = (first_node..self.nodes.len()).collect();
+        self.add_joint_tracks(poses, &nodes, &skeleton.rest_pose(), times, keep_length, sink)?;
         self.add_skins(clip, first_node, sink)
     }
 
-    /// Tracks of the joints that leave their rest.
-    fn add_joint_tracks(
+    /// Tracks of the joints that leave their rest; `nodes` are theirs.
+    pub(super) fn add_joint_tracks(
         &mut self,
         poses: &[Vec<Transform>],
-        first_node: usize,
+        nodes: &[usize],
         rest: &[Transform],
         times: &Times,
         keep_length: bool,
@@ -52,8 +53,7 @@ impl Document {
     ) -> Result<()> {
         let input: Vec<[f32; 1]> = (0..poses.len()).map(|frame| times.of(frame)).collect();
         let mut input_accessor = None;
-        for (joint, rest) in rest.iter().enumerate() {
-            let node = first_node + joint;
+        for (joint, (rest, &node)) in rest.iter().zip(nodes).enumerate() {
             let track = || poses.iter().map(|pose| pose[joint]);
             let forced = keep_length && joint == 0;
             let mut add = |path: &str, output: &dyn Fn(&mut Sink) -> Result<usize>, sink: &mut Sink| {

@@ -38,7 +38,12 @@ pub(in crate::format) fn write(path: &Path, clip: &Clip, options: &WriteOptions)
     let layer = author(clip, &first.frame, options, &pictures);
     drop(first);
 
-    let mut written = Written { files: vec![path.to_path_buf()], frames: clip.frame_count(), bytes: 0 };
+    let mut written = Written {
+        files: vec![path.to_path_buf()],
+        frames: clip.frame_count(),
+        bytes: 0,
+        ..Written::default()
+    };
     if archived {
         let mut archive = Archive::create(path)?
             .add("clip.usdc", |file| crate_write_layer(file, Moments::new(clip, options), &layer))?;
@@ -77,7 +82,12 @@ fn write_overrides(path: &Path, clip: &Clip, options: &WriteOptions) -> Result<W
     } else {
         crate_write_layer(file, moments, &layer)?
     };
-    Ok(Written { files: vec![path.to_path_buf()], frames: clip.frame_count(), bytes: file.finish()? })
+    Ok(Written {
+        files: vec![path.to_path_buf()],
+        frames: clip.frame_count(),
+        bytes: file.finish()?,
+        ..Written::default()
+    })
 }
 
 fn picture_in_archive(index: usize, image: &Image) -> String {
