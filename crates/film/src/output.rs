@@ -43,7 +43,7 @@ impl Medium {
 const SHEET: [usize; 2] = [12, 4];
 
 /// Writes every output of the shot into the bake's folder.
-pub(crate) fn write(shot: &Shot, bake: &Bake, context: &Context<'_>) -> Result<Vec<PathBuf>, Error> {
+pub(crate) fn write(shot: &Shot, bake: &mut Bake, context: &Context<'_>) -> Result<Vec<PathBuf>, Error> {
     let ending = if bake.clip.meshes.is_empty() && bake.clip.skeleton.is_none() { "webp" } else { "glb" };
     let default = || vec![PathBuf::from(format!("{}.{ending}", shot.name))];
     let mut files = Vec::new();
@@ -62,9 +62,16 @@ pub(crate) fn write(shot: &Shot, bake: &Bake, context: &Context<'_>) -> Result<V
                 files.extend(renderer.write(&path, shot.output.start_frame, context)?);
             }
             Some(Medium::Clip) | None => {
-                let options =
-                    WriteOptions { start_frame: shot.output.start_frame, ..WriteOptions::default() };
-                files.extend(clip::write(&path, &bake.clip, &options)?.files);
+                let options = WriteOptions {
+                    start_frame: shot.output.start_frame,
+                    unit_in_metres: shot.output.unit.or(shot.input.unit),
+                    skin: shot.output.skin,
+                    ..WriteOptions::default()
+                };
+                let written = clip::write(&path, &bake.clip, &options)?;
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                bake.notes.extend(written.warnings.iter().map(|warning| format!("{name}: {warning}")));
+                files.extend(written.files);
             }
         }
     }

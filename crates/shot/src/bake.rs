@@ -66,6 +66,8 @@ pub struct Bake {
     pub sources: Files,
     /// Output files that were written, by whoever wrote them.
     pub files: Vec<PathBuf>,
+    /// What writing them had to tell, a sentence each.
+    pub notes: Vec<String>,
     /// The report, if one was written.
     pub report: Option<PathBuf>,
     /// How the loop was found, if one was asked for.
@@ -290,6 +292,7 @@ impl Shot {
             input_key,
             sources: files,
             files: Vec::new(),
+            notes: Vec::new(),
             report: None,
             looped: None,
         })

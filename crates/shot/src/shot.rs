@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use clip::{Clip, FilePath, Files};
+use clip::{Clip, FilePath, Files, SkinDelivery};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -92,8 +92,8 @@ pub struct Input {
     pub duration: Option<f64>,
     /// The animation to take from a file that holds several. Default: the first.
     pub clip: Option<String>,
-    /// Frames per second: the rate at which glTF is sampled, and the speed at which the frames of an OBJ sequence, PC2 or MDD follow
-    /// each other. Default: what the file says, or 24.
+    /// Frames per second. What has times of its own (glTF, USD, Alembic, BVH, MDD) is sampled at this rate and lasts as long as it did; the
+    /// frames of an OBJ sequence or PC2, which have none, follow each other at this speed. Default: what the file says, or 24.
     #[schemars(extend("minimum" = 0.01, "maximum" = 100_000.0, "x-usual" = [1.0, 1000.0]))]
     pub frame_rate: Option<f64>,
     /// The part of the animation to use, first and last frame counted from 0: `"0-100"`. Everything before and after does not exist for
@@ -192,6 +192,12 @@ pub struct Output {
     /// The number that the first frame has in the files.
     #[schemars(extend("minimum" = 0, "maximum" = 1_000_000_000, "x-usual" = [0, 1_000_000]))]
     pub start_frame: Option<u32>,
+    /// How a mesh that moved goes back into the rig of the glTF file that it came from, in a .glb.
+    pub skin: SkinDelivery,
+    /// How long one unit of the written files is, in metres: 0.01 for centimetres. For formats that leave it open or say theirs (.obj, .pc2, .mdd, .bvh,
+    /// .usd, .abc); a .glb stays in the unit of its file. Default: what `unit` under `[input]` says, or 1.
+    #[schemars(extend("minimum" = 1e-9, "maximum" = 1e9, "x-usual" = [1e-4, 1000.0]))]
+    pub unit: Option<f64>,
     /// Whether to write report.html and report.json.
     pub report: bool,
     /// How films and pictures look, with every default filled in; what it means is known to the registry's
@@ -202,7 +208,15 @@ pub struct Output {
 
 impl Default for Output {
     fn default() -> Self {
-        Self { folder: None, files: None, start_frame: None, report: true, film: serde_json::json!({}) }
+        Self {
+            folder: None,
+            files: None,
+            start_frame: None,
+            skin: SkinDelivery::Points,
+            unit: None,
+            report: true,
+            film: serde_json::json!({}),
+        }
     }
 }
 

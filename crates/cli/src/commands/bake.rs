@@ -110,6 +110,9 @@ impl Options {
             for text in &bake.whole_input.warnings {
                 console.remark(&format!("warning: input: {text}"));
             }
+            for note in &bake.notes {
+                console.remark(&format!("warning: {note}"));
+            }
             for warning in others {
                 let (layer, when, text) = (&warning.layer, warning.when(), &warning.text);
                 console.remark(&format!("warning: layer `{layer}`, {when}: {text}"));
@@ -252,6 +255,7 @@ pub(crate) fn answer(shot: &Shot, bake: &Bake, seconds: f64) -> Value {
         "loop": bake.looped.as_ref().map(shot::LoopReport::json),
         "layers": layers,
         "files": bake.files,
+        "notes": bake.notes,
         "report": bake.report,
         "report_json": bake.report.as_ref().map(|report| report.with_extension("json")),
         "seconds": seconds,

@@ -25,6 +25,7 @@ pub(super) fn report(shot: &Shot, bake: &Bake) -> Value {
         "loop": bake.looped.as_ref().map(shot::LoopReport::json),
         "layers": layers,
         "files": bake.files,
+        "notes": bake.notes,
         "text": shot.text(),
     })
 }
