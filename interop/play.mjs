@@ -27,6 +27,14 @@ const corners = readCorners(await readFile(cachePath.replace(/\.pc2$/, ".obj"), 
 const mixer = new AnimationMixer(gltf.scene);
 const duration = gltf.animations[0]?.duration ?? 0;
 if (cache.frames > 1 && gltf.animations.length === 0) fail("there is no animation");
+// a quaternion of a file that rounds to three digits is still a rotation
+for (const { name, times, values } of gltf.animations[0]?.tracks ?? []) {
+  if (!name.endsWith(".quaternion") || values.length !== 4 * times.length) continue;
+  for (let k = 0; k < values.length; k += 4) {
+    const length = Math.hypot(...values.subarray(k, k + 4));
+    for (let i = k; i < k + 4; i++) values[i] /= length;
+  }
+}
 if (gltf.animations.length > 0) mixer.clipAction(gltf.animations[0]).play();
 const step = rate ? 1 / rate : cache.frames > 1 ? duration / (cache.frames - 1) : 0;
 const meshes = inOrder(gltf);
