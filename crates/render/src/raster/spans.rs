@@ -49,7 +49,7 @@ impl Spans {
         }
         let [p, mut q, mut r] = corners.map(|corner| (corner * STEPS).round());
         let doubled_area = (q - p).perp_dot(r - p);
-        if doubled_area == 0.0 {
+        if doubled_area == 0.0 || doubled_area.is_nan() {
             return None;
         }
         if doubled_area < 0.0 {
