@@ -6,6 +6,7 @@
 
 mod contact;
 mod enrich;
+mod film;
 mod formats;
 mod inextensible;
 mod linear;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
     match name {
         "contact" => contact::run(options),
         "enrich" => enrich::run(options),
+        "film" => film::run(options),
         "formats" => formats::run(options),
         "inextensible" => inextensible::run(options),
         "linear" => linear::run(options),
@@ -50,7 +52,7 @@ fn main() -> ExitCode {
         "upsample" => upsample::run(options),
         _ => {
             eprintln!(
-                "usage: cargo run --release -p benches -- NAME [--peers], NAME one of: contact, enrich, formats, inextensible, linear, morph, motion, pipeline, s1-cloth, s2-solid, skeleton, smoke, torture, tracks, upsample"
+                "usage: cargo run --release -p benches -- NAME [--peers], NAME one of: contact, enrich, film, formats, inextensible, linear, morph, motion, pipeline, s1-cloth, s2-solid, skeleton, smoke, torture, tracks, upsample"
             );
             ExitCode::from(2)
         }

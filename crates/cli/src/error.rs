@@ -198,7 +198,9 @@ impl From<shot::Error> for CliError {
             shot::Error::Io { path, source, .. } if source.kind() == ErrorKind::NotFound => {
                 unreadable(path, source)
             }
-            shot::Error::Override { .. } | shot::Error::NoSuchFrames { .. } => said(USAGE),
+            shot::Error::Override { .. }
+            | shot::Error::Selection { .. }
+            | shot::Error::NoSuchFrames { .. } => said(USAGE),
             shot::Error::DiskFull { .. } => said(OUTPUT),
             shot::Error::Cancelled { .. } => said(STOPPED),
             _ => said(INPUT),

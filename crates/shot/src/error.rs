@@ -23,6 +23,17 @@ pub enum Error {
         #[help]
         help: Option<String>,
     },
+    /// A path of keys does not lead to a selector.
+    #[error("{path}: {problem}")]
+    Selection {
+        /// The path.
+        path: String,
+        /// What is wrong with it.
+        problem: String,
+        /// What would be right.
+        #[help]
+        help: Option<String>,
+    },
     /// The operating system refused.
     #[error("{}: {source}", path.display())]
     Io {

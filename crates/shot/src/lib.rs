@@ -94,6 +94,7 @@ mod registry;
 mod repeat;
 mod reshape;
 mod schema;
+mod select;
 mod shot;
 mod store;
 mod warning;

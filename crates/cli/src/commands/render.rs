@@ -50,6 +50,9 @@ pub(crate) struct Arguments {
     /// Colour the surface by a number
     #[arg(long, value_name = "WHAT")]
     color: Option<Color>,
+    /// Of a shot file: colour the mesh that a layer gets by one of its selectors, blue for 0 to red for 1, as in `layer.cloth.follow`; before any bake
+    #[arg(long, value_name = "PATH", conflicts_with = "color")]
+    select: Option<String>,
     /// The group whose weights are shown by --color weight
     #[arg(long, value_name = "GROUP", required_if_eq("color", "weight"))]
     group: Option<String>,
@@ -106,11 +109,14 @@ enum Color {
 impl Arguments {
     pub(crate) fn run(&self, console: &Console) -> Result<(), CliError> {
         let is_shot = source::is_shot(&self.input);
-        if is_shot && self.color != Some(Color::Tests) {
+        if is_shot && self.color != Some(Color::Tests) && self.select.is_none() {
             return self.tell(&self.of_shot(console)?, console);
         }
         let Parts { clip, values: tests } = match is_shot {
             true => self.parts_of_shot()?,
+            false if self.select.is_some() => {
+                return Err(CliError::usage("selectors are those of a shot").with_help("name a shot file"));
+            }
             false => Parts { clip: self.reading.open(&self.input)?, values: Vec::new() },
         };
         // arrows come of accelerations, which need all frames
@@ -180,8 +186,11 @@ impl Arguments {
         self.set.iter().fold(reader, |reader, setting| reader.set(setting))
     }
 
-    /// The animation on the mesh that a shot would simulate, and what tells its test functions apart.
+    /// The animation on the mesh that a shot would simulate, and what tells its test functions apart, or a selector's weights.
     fn parts_of_shot(&self) -> Result<Parts, CliError> {
+        if let Some(path) = &self.select {
+            return Ok(self.reader().read(&self.input)?.select(path)?);
+        }
         self.reader().read(&self.input)?.parts()?.ok_or_else(|| {
             CliError::usage("the shot has no layer with test functions").with_help("`tracks` has them")
         })
@@ -317,6 +326,7 @@ enum Measure<'a> {
     Weight(&'a str),
     Distance(&'a Clip),
     Tests(Vec<Vec<f32>>),
+    Selector(&'a str, Vec<Vec<f32>>),
 }
 
 impl<'a> Colors<'a> {
@@ -326,6 +336,10 @@ impl<'a> Colors<'a> {
         other: Option<&'a Clip>,
         tests: Vec<Vec<f32>>,
     ) -> Result<Option<Self>, CliError> {
+        if let Some(path) = &arguments.select {
+            let range = arguments.range.unwrap_or([0.0, 1.0]);
+            return Ok(Some(Self { clip, measure: Measure::Selector(path, tests), range }));
+        }
         let Some(color) = arguments.color else { return Ok(None) };
         let measure = match (color, &arguments.group, other) {
             (Color::Strain, ..) => Measure::Strain(StrainMeter::new(clip)),
@@ -379,6 +393,9 @@ impl<'a> Colors<'a> {
             Measure::Tests(values) => {
                 Scalars::new("test functions", "", values.clone()).with_map(ColorMap::Wheel)
             }
+            Measure::Selector(path, values) => {
+                Scalars::new(*path, "", values.clone()).with_map(ColorMap::Diverging)
+            }
         }
         .with_range(low, high))
     }
@@ -387,7 +404,7 @@ impl<'a> Colors<'a> {
     fn occurring(&self) -> Result<[f32; 2], CliError> {
         let mut most = 0.0_f32;
         let count = match self.measure {
-            Measure::Weight(_) | Measure::Tests(_) => 1,
+            Measure::Weight(_) | Measure::Tests(_) | Measure::Selector(..) => 1,
             _ => self.clip.frame_count(),
         };
         for index in 0..count {
@@ -399,7 +416,7 @@ impl<'a> Colors<'a> {
         Ok(match self.measure {
             Measure::Strain(_) => [-most, most],
             Measure::Weight(_) => [0.0, most.max(1.0)],
-            Measure::Tests(_) => [0.0, 1.0],
+            Measure::Tests(_) | Measure::Selector(..) => [0.0, 1.0],
             Measure::Distance(_) => [0.0, most],
         })
     }

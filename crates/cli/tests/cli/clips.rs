@@ -217,6 +217,45 @@ fn render_makes_pictures_sheets_films_and_folders() {
 }
 
 #[test]
+fn render_shows_any_selector_of_a_shot() {
+    let place = Place::new();
+    let shot = |follow: &str| {
+        format!(
+            "[input]\nsample = \"flag\"\n[[layer]]\nkind = \"cloth\"\nfollow = {follow}\nlimit_factor = {{ height = {{ from = 1.0, to = 2.0 }} }}\n"
+        )
+    };
+    let show = |follow: &str, path: &str| {
+        place.write("shot.toml", &shot(follow));
+        place.expect(
+            0,
+            &["render", "shot.toml", "out.png", "--select", path, "--size", "64x48", "--frame", "0"],
+        );
+        place.read("out.png")
+    };
+    let hoist = show("{ group = \"hoist\" }", "layer.cloth.follow");
+    assert!(hoist.starts_with(b"\x89PNG"));
+    assert_eq!(hoist, show("{ group = \"hoist\" }", "layer[0].follow"), "by number");
+    assert_ne!(hoist, show("\"all\"", "layer.cloth.follow"));
+    assert_ne!(hoist, show("{ group = \"hoist\" }", "layer.cloth.limit_factor"));
+
+    place.write("shot.toml", &shot("{ group = \"hoist\" }"));
+    for (path, words) in [
+        ("input.file", "only layers have selectors"),
+        ("layer", "which layer?"),
+        ("layer.clot.follow", "there is no layer `clot`"),
+        ("layer.cloth.folow", "there is no such key"),
+        ("layer.cloth.material", "it is no selector"),
+    ] {
+        let told = place.expect(2, &["render", "shot.toml", "wrong.png", "--select", path]).stderr;
+        assert!(told.contains(words), "{path}: {told}");
+    }
+    let told = place.expect(2, &["render", "shot.toml", "wrong.png", "--select", "layer.cloth.wind"]).stderr;
+    assert!(told.contains("`layer.cloth.follow`, `layer.cloth.limit_factor`"), "{told}");
+    place.expect(2, &["render", "sample:flag", "wrong.png", "--select", "layer.cloth.follow"]);
+    assert!(!place.path("wrong.png").exists());
+}
+
+#[test]
 fn tetmesh_encloses_reports_and_writes_what_it_reads() {
     let place = Place::new();
     // a pyramid with a face missing, one turned and one twice
