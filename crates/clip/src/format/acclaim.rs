@@ -445,7 +445,7 @@ mod tests {
         assert!(
             problem(ARM, &BEND.replace("upper 30 0", "upper 30")).contains("value 2 of `upper` is missing")
         );
-        assert!(problem(ARM, &BEND.replace("upper 30 0", "uper 30 0")).contains("line 9"));
+        assert!(problem(ARM, &BEND.replace("upper 30 0", "uper 30 0")).contains("line 10"));
         assert!(problem(ARM, &BEND.replace("lower 90", "lower nan")).contains("finite"));
         assert!(problem(ARM, &BEND.replace("lower 90", "lower 90 3")).contains("1 degrees of freedom"));
         assert!(problem(ARM, ":DEGREES\n").contains("no frames"));
