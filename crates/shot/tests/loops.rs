@@ -30,11 +30,19 @@ fn sway(step: f32, frames: usize) -> Clip {
     Clip::new("sway", 24.0, vec![mesh.clone()], None, Arc::new(MemoryFrames::new(frames)))
 }
 
+/// A triangle that grows, and is small again when it begins anew.
+fn torn() -> Clip {
+    let mesh = triangle();
+    let grown = |i: usize| mesh.rest_points.iter().map(|p| p.map(|x| x * (1.0 + 0.2 * i as f32))).collect();
+    let frames = (0..6).map(|i| Frame { points: vec![grown(i)], pose: Vec::new() }).collect();
+    Clip::new("torn", 24.0, vec![mesh.clone()], None, Arc::new(MemoryFrames::new(frames)))
+}
+
 fn shot(text: &str) -> Shot {
     let registry = registry()
         .with_sample("sway", || sway(0.0, PERIOD + 1))
         .with_sample("walk", || sway(2.0, PERIOD + 1))
-        .with_sample("torn", || sway(0.0, PERIOD / 2));
+        .with_sample("torn", torn);
     Reader::new(registry).parse("loop.toml", text, Path::new("")).unwrap()
 }
 

@@ -27,6 +27,10 @@ pub(super) fn weights(input: &Target) -> Result<Vec<f64>, LayerError> {
     let radii = inscribed_radii(&rest, &triangles)?;
     let thickest = radii.iter().copied().fold(0.0, f64::max);
     let weight = |radius: &f64| {
+        // a sheet has no inside: nothing of it is thin beside the rest
+        if thickest <= 0.0 {
+            return 0.0;
+        }
         let t = ((THICK * thickest - radius) / ((THICK - THIN) * thickest)).clamp(0.0, 1.0);
         t * t * (3.0 - 2.0 * t)
     };
