@@ -177,7 +177,12 @@ impl PyShot {
                 Said::new("a bake needs a thread").help("leave `threads` out for one per core"),
             ));
         }
-        let bake = bake::run(py, &shot, &BakeOptions { out, frames, fresh, threads, ..BakeOptions::default() }, progress)?;
+        let bake = bake::run(
+            py,
+            &shot,
+            &BakeOptions { out, frames, fresh, threads, ..BakeOptions::default() },
+            progress,
+        )?;
         PyBake::new(py, shot, bake)
     }
 
