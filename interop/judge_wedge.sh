@@ -86,7 +86,7 @@ until_true 30 "an idle node" node_is_idle
 cat >"$work/curtain.toml" <<'SHOT'
 [input]
 sample = "curtain"
-frames = "0-20"
+frames = "0-12"
 
 [[layer]]
 kind = "smooth"
@@ -118,7 +118,7 @@ scontrol requeue "${job}_1"
 at_requeue="$(frames 001)"
 
 is_over() { [ -z "$(squeue --noheader --jobs="$job" 2>/dev/null)" ]; }
-until_true 300 "the end of the array" is_over
+until_true 600 "the end of the array" is_over
 "$program" wedge "$work/farm" --status
 state() { sed -n 's/^  "state": "\(.*\)",\{0,1\}$/\1/p' "$work/farm/$1/state.json"; }
 [ "$(state 000)" != done ] || { echo "FAILED: the killed task says that it is done" >&2; exit 1; }
@@ -127,7 +127,7 @@ killed="$(frames 000)"
 # what was killed goes on from its last frame
 "$program" --quiet wedge "$work/farm" --retry --on slurm
 job="$(sed -n 's/^ *"array": "\([0-9]*\)",$/\1/p' "$work/farm/plan.json")"
-until_true 300 "the end of the second array" is_over
+until_true 600 "the end of the second array" is_over
 for n in 000 001 002 003 004 005; do
     [ "$(state $n)" = done ] || { echo "FAILED: try $n is $(state $n)" >&2; cat "$work"/farm/slurm-*.out >&2; exit 1; }
     cmp "$work/here/$n/curtain.pc2" "$work/farm/$n/curtain.pc2"
@@ -136,8 +136,8 @@ for n in 000 001 002 003 004 005; do
     [ -z "$(find "$work/farm/$n/.bake" -path '*smooth*' -name 'frame-*.bin')" ] || { echo "FAILED: try $n baked the common layer" >&2; exit 1; }
 done
 baked() { sed -n 's/^  "baked": \([0-9]*\),\{0,1\}$/\1/p' "$work/farm/$1/state.json"; }
-[ "$(baked 000)" -le $((21 - killed)) ] || { echo "FAILED: try 000 baked $(baked 000) frames with $killed there" >&2; exit 1; }
-[ "$(baked 001)" -le $((21 - at_requeue)) ] || { echo "FAILED: try 001 baked $(baked 001) frames with $at_requeue there" >&2; exit 1; }
+[ "$(baked 000)" -le $((13 - killed)) ] || { echo "FAILED: try 000 baked $(baked 000) frames with $killed there" >&2; exit 1; }
+[ "$(baked 001)" -le $((13 - at_requeue)) ] || { echo "FAILED: try 001 baked $(baked 001) frames with $at_requeue there" >&2; exit 1; }
 # every frame was noted once when it was baked
 for n in 000 001 002 003 004 005; do
     lines="$(cat "$work/farm/$n"/.bake/fabric-*/timings.txt | cut -d' ' -f1 | sort | uniq -d | wc -l)"

@@ -268,7 +268,13 @@ impl PyClip {
         normals: bool,
         velocities: bool,
     ) -> PyResult<Vec<PathBuf>> {
-        let options = WriteOptions { start_frame, unit_in_metres: unit, normals, velocities };
+        let options = WriteOptions {
+            start_frame,
+            unit_in_metres: unit,
+            normals,
+            velocities,
+            ..WriteOptions::default()
+        };
         Ok(guarded(py, || clip::write(&path, &self.clip, &options))?.map_err(said)?.files)
     }
 
