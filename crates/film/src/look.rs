@@ -27,7 +27,7 @@ pub struct FilmLook {
     pub beside_input: bool,
     /// Whether the mesh's edges are drawn.
     pub wireframe: bool,
-    /// Whether rays draw the pictures, with light that is soft to the last pixel, rather than the rasteriser: some fifteen times slower.
+    /// Whether rays draw the pictures, with light that is soft to the last pixel, rather than the rasteriser: some five times slower.
     pub beauty: bool,
     /// The colour behind the passes, `"#rrggbb"`; `"none"` for pictures that one sees through. Default: a dark night.
     pub background: Option<String>,

@@ -1,7 +1,7 @@
 //! Pictures and short films of clips, on the CPU.
 //!
 //! Soft light, ambient occlusion, a shadow on the ground; flat or smooth surfaces, wireframes, numbers as colours, bones. A small
-//! ray caster draws single pictures; films are drawn by a rasteriser ([`Drawing`]) that shows the same in a fifteenth of the time. The same clip and
+//! ray caster draws single pictures; films are drawn by a rasteriser ([`Drawing`]) that shows the same in a fifth of the time. The same clip and
 //! the same [`Look`] give the same bytes on any number of threads.
 //!
 //! ```

@@ -42,7 +42,7 @@ pub(crate) struct Options {
     /// Forget earlier bakes of these layers and begin anew
     #[arg(long)]
     fresh: bool,
-    /// Draw films by rays: softer light, some fifteen times slower; the same as `--set output.film.beauty=true`
+    /// Draw films by rays: softer light, some five times slower; the same as `--set output.film.beauty=true`
     #[arg(long)]
     beauty: bool,
     /// End with exit code 5 where a layer's physics was off in more than a tenth of the frames; everything is written all the same

@@ -77,7 +77,7 @@ pub(crate) struct Arguments {
     /// Clay instead of the file's materials
     #[arg(long)]
     clay: bool,
-    /// Draw films, sheets and folders by rays, as single pictures always are: softer light, some fifteen times slower
+    /// Draw films, sheets and folders by rays, as single pictures always are: softer light, some five times slower
     #[arg(long)]
     beauty: bool,
     /// Keep every pixel of a film exactly, in about five times the space
