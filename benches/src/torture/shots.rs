@@ -3,6 +3,7 @@
 //! What may be turned is read from the schema and from the settings that a shot has, so that a new dial is turned from its first day. A random shot
 //! is a list of `--set`s, which can be typed after `followthrough bake`.
 
+use geometry::Random;
 use serde_json::Value as Json;
 use shot::{Reader, Shot};
 
@@ -43,8 +44,15 @@ pub(super) const BASES: &[Base] = &[
     demo!("obstacle", "layer[0].grid=[48, 32]"),
     demo!("warp", "layer[0].grid=[48, 32]"),
     demo!("fog", "layer[0].grid=[36, 12]"),
+    demo!("pudding", "layer[0].tets=150", "layer[1].tets=80"),
+    demo!("cow", "layer[0].cells=200"),
+    demo!("tail", "layer[0].cells=150"),
+    demo!("elbow", "layer[0].cells=150"),
+    demo!("bulge", "layer[0].tets=300", "layer[0].modes=8"),
+    demo!("diver", "layer[0].tets=400", "layer[0].modes=8"),
     demo!("push", "input.frames=0-9"),
     demo!("repair", "input.frames=0-9"),
+    demo!("slope", "input.frames=0-9"),
 ];
 
 /// Dials by which a shot asks for more work: how far they are turned at most, in terms of what the base has, and in any case. A random
@@ -53,6 +61,7 @@ const COSTLY: &[(&str, f64, f64)] = &[
     ("pre_roll", 1.0, 0.2),
     ("substeps", 2.0, 12.0),
     ("tets", 2.0, 200.0),
+    ("modes", 2.0, 12.0),
     ("subdivide", 1.0, 1.0),
     ("grid", 1.5, 32.0),
     ("cells", 1.0, 400.0),
@@ -66,23 +75,6 @@ const COSTLY: &[(&str, f64, f64)] = &[
 /// What is not turned: names, files, places on the mesh, and edges that would ask for millions of tets.
 const LEFT_ALONE: &[&str] =
     &["kind", "name", "mesh", "together", "enabled", "strength", "follow", "at", "edge", "frames", "regions"];
-
-/// SplitMix64.
-pub(super) struct Random(pub(super) u64);
-
-impl Random {
-    /// In [0, 1).
-    fn unit(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
-    }
-
-    fn below(&mut self, count: usize) -> usize {
-        ((self.unit() * count as f64) as usize).min(count.saturating_sub(1))
-    }
-}
 
 /// Something that can be turned: where it is, what the schema says of it, and what it is now.
 struct Dial {
@@ -104,7 +96,7 @@ impl Base {
     /// Settings of a random shot.
     pub(super) fn settings(&self, schema: &Json, seed: u64) -> Result<Vec<String>, shot::Error> {
         let shot = self.shot(&[])?;
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let mut settings = Vec::new();
         let layer = random.below(shot.layers.len());
         let entry = &shot.layers[layer];
