@@ -1,9 +1,11 @@
 //! What is simulated as one: a layer on one mesh, a layer on several, or several layers together.
 
+use std::sync::Arc;
+
 use clip::{Clip, Files};
 
 use crate::bake::prepare_error;
-use crate::layer::{LayerError, Simulation, Target};
+use crate::layer::{Layer, LayerError, Simulation, Target};
 use crate::registry::GroupSimulation;
 use crate::shot::{LayerEntry, Shot};
 use crate::{Diagnostic, Error};
@@ -13,6 +15,9 @@ pub(crate) struct Group<'a> {
     /// Never empty.
     pub(crate) members: Vec<Member<'a>>,
 }
+
+/// Makes a simulation, on any thread.
+pub(crate) type Preparation = Box<dyn FnOnce() -> Result<Box<dyn Simulation>, LayerError> + Send>;
 
 /// A layer on one mesh.
 #[derive(Clone, Copy)]
@@ -85,20 +90,23 @@ impl Group<'_> {
         Ok(carried)
     }
 
-    /// The simulation of all of it.
-    pub(crate) fn prepare(
+    /// What makes the simulation of all of it.
+    pub(crate) fn preparation(
         &self,
         target: impl Fn(usize) -> Target,
         simulate: Option<GroupSimulation>,
-    ) -> Result<Box<dyn Simulation>, LayerError> {
-        if let [Member { entry, mesh }] = &self.members[..] {
-            return entry.layer.prepare(&target(*mesh));
-        }
-        let Some(simulate) = simulate else {
-            return Err(LayerError::new("nobody here can simulate several meshes as one"));
-        };
-        let members = self.members.iter().map(|member| member.entry.layer.member(&target(member.mesh)));
-        simulate(members.collect::<Result<_, _>>()?)
+    ) -> Preparation {
+        let members = self.members.iter().map(|member| (member.entry.layer.clone(), target(member.mesh)));
+        let members: Vec<(Arc<dyn Layer>, Target)> = members.collect();
+        Box::new(move || {
+            if let [(layer, target)] = &members[..] {
+                return layer.prepare(target);
+            }
+            let Some(simulate) = simulate else {
+                return Err(LayerError::new("nobody here can simulate several meshes as one"));
+            };
+            simulate(members.iter().map(|(layer, target)| layer.member(target)).collect::<Result<_, _>>()?)
+        })
     }
 }
 

@@ -25,8 +25,8 @@ pub enum Event<'a> {
         /// Frames that it needs in all.
         frames: usize,
     },
-    /// A layer begins to prepare. From here to [`Event::Prepared`] nothing is written, and `cancel` is not looked at: who is in a hurry may
-    /// end the process.
+    /// A layer begins to prepare. From here to [`Event::Prepared`] nothing is written; a layer that is told to
+    /// stop in between is left to itself, and ends on its own thread.
     Preparing {
         /// Its name.
         layer: &'a str,

@@ -3,6 +3,7 @@
 //! This crate knows none of them. They are joined to it from above: the crate `layers` adds layers, `samples` clips, `film` films.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clip::Clip;
 use schemars::JsonSchema;
@@ -31,7 +32,7 @@ pub struct LayerKind {
 
 /// Settings as read: the layer, and its settings with every default filled in.
 pub(crate) struct Read {
-    pub(crate) layer: Box<dyn Layer>,
+    pub(crate) layer: Arc<dyn Layer>,
     pub(crate) settings: Json,
     /// Every file that they name.
     pub(crate) files: Vec<PathBuf>,
@@ -50,7 +51,7 @@ impl LayerKind {
                 // a value that was just read from JSON can be written as JSON; null would only make the key coarser
                 let canonical = serde_json::to_value(&settings).unwrap_or_default();
                 let files = clip::named_files(&settings);
-                Ok(Read { layer: Box::new(settings), settings: canonical, files })
+                Ok(Read { layer: Arc::new(settings), settings: canonical, files })
             },
         }
     }

@@ -1,6 +1,7 @@
 //! The shot file: an input, a stack of layers, outputs.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clip::{Clip, FilePath, Files, SkinDelivery};
 use schemars::JsonSchema;
@@ -53,7 +54,7 @@ pub struct LayerEntry {
     /// How much of its result is used, in [0, 1].
     pub strength: f64,
     /// The layer itself.
-    pub layer: Box<dyn Layer>,
+    pub layer: Arc<dyn Layer>,
     /// Its settings with every default filled in.
     pub settings: serde_json::Value,
     /// Every file that its settings name, relative to the shot's folder.

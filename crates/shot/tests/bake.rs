@@ -326,6 +326,24 @@ fn a_full_disk_is_called_by_its_name() {
     assert!(frame_files(folder.path()) == before, "and then there is room again");
 }
 
+/// Preparations have no frames after which they could look; whoever asks to stop need not wait for them.
+#[test]
+fn a_preparation_is_left_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let cancel = AtomicBool::new(false);
+    let stop_when_it_begins = |event: Event<'_>| {
+        cancel.fetch_or(matches!(event, Event::Preparing { .. }), Ordering::Relaxed);
+    };
+    let context = Context { progress: &stop_when_it_begins, cancel: &cancel };
+    let begun = std::time::Instant::now();
+    let slow = parse(&SHOT.replace("kind = \"lag\"", "kind = \"lag\"\nslow = 20.0"));
+    let error = slow.bake(&options(folder.path()), &context).map(|_| ()).unwrap_err();
+    assert!(matches!(error, Error::Cancelled { done: 0, .. }), "{error}");
+    assert!(begun.elapsed().as_secs_f64() < 5.0, "it waited for {:?}", begun.elapsed());
+    // the folder is free again
+    parse(SHOT).bake(&options(folder.path()), &Context::SILENT).unwrap();
+}
+
 #[test]
 fn figures_warnings_and_notes_survive_reuse() {
     let folder = tempfile::tempdir().unwrap();

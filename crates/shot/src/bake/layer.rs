@@ -7,9 +7,10 @@ use std::time::Instant;
 
 use clip::{Clip, Files, Frame};
 
-use super::LayerBake;
+use super::order::unless_cancelled;
 use super::reads::Reads;
 use super::trace::{InputChain, Trace};
+use super::{LayerBake, prepare_error};
 use crate::group::Group;
 use crate::layer::{Figures, FrameResult, LayerError, Simulation, Target};
 use crate::measure::Measure;
@@ -246,8 +247,10 @@ impl<'a> Job<'a> {
         let start = Instant::now();
         let clip = self.reads.watch(&self.order.clip);
         let target = |mesh| Target { clip: clip.clone(), mesh, files: self.order.files.clone() };
-        let prepared = self.order.group.prepare(target, self.order.registry.groups());
-        let mut simulation = prepared.map_err(super::prepare_error(self.name()))?;
+        let preparation = self.order.group.preparation(target, self.order.registry.groups());
+        let prepared = unless_cancelled(context, preparation).map_err(prepare_error(self.name()))?;
+        let prepared = prepared.ok_or_else(|| self.cancelled())?;
+        let mut simulation = prepared.map_err(prepare_error(self.name()))?;
         self.check_reads(0)?;
         simulation.cancel_by(stop.clone());
         let seconds = start.elapsed().as_secs_f64();

@@ -6,11 +6,13 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::Thread;
 use std::time::Duration;
 
 use super::layer::{Advance, Job};
 use crate::Error;
+use crate::layer::LayerError;
 use crate::progress::Context;
 
 /// Makes every frame that is missing, of all layers, from the lowest to the highest.
@@ -86,6 +88,31 @@ fn cancellable<T>(context: &Context<'_>, act: impl FnOnce(&Arc<AtomicBool>) -> T
         let _ended = Ended { done: &done, watch: watch.thread() };
         act(&stop)
     })
+}
+
+/// What something that writes nothing gives; it is left to itself, on its own thread, as soon as the context says so.
+pub(super) fn unless_cancelled<T: Send + 'static>(
+    context: &Context<'_>,
+    act: impl FnOnce() -> T + Send + 'static,
+) -> Result<Option<T>, LayerError> {
+    /// As main threads have; others get less.
+    const STACK: usize = 8 << 20;
+    let (sender, receiver) = mpsc::channel();
+    // whoever waited may be gone
+    let thread = std::thread::Builder::new().stack_size(STACK).spawn(move || drop(sender.send(act())));
+    let thread = thread.map_err(|error| LayerError::new(format!("no thread can be started: {error}")))?;
+    loop {
+        match receiver.recv_timeout(LOOK) {
+            Ok(made) => return Ok(Some(made)),
+            Err(RecvTimeoutError::Timeout) if context.is_cancelled() => return Ok(None),
+            Err(RecvTimeoutError::Timeout) => {}
+            // it ended without an answer: it panicked, and so does this
+            Err(RecvTimeoutError::Disconnected) => match thread.join() {
+                Err(panic) => std::panic::resume_unwind(panic),
+                Ok(()) => return Ok(None),
+            },
+        }
+    }
 }
 
 /// Ends a watch when it goes.

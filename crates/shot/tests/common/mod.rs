@@ -34,6 +34,9 @@ pub(crate) struct Lag {
     /// Reads the last frame when it is prepared, though `look_ahead` does not say so, and passes over its absence.
     #[serde(default)]
     pub(crate) peek: bool,
+    /// Seconds that it takes to be prepared.
+    #[serde(default)]
+    pub(crate) slow: f64,
 }
 
 fn default_frequency() -> f64 {
@@ -76,6 +79,7 @@ impl Layer for Lag {
     }
 
     fn prepare(&self, input: &Target) -> Result<Box<dyn Simulation>, LayerError> {
+        std::thread::sleep(std::time::Duration::from_secs_f64(self.slow));
         if self.peek {
             let _ = input.points(input.clip.frame_count() - 1);
         }
