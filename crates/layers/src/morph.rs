@@ -13,6 +13,8 @@ use solid::Material;
 
 use shot::{Diagnostic, Layer, LayerError, Settings, Simulation, Target};
 
+use crate::shared::idle::Idle;
+
 use simulation::Alive;
 
 /// Dynamic morph targets: shapes sculpted for poses, each with its own stiffness, weight and damping. Flesh moves between them and is
@@ -210,6 +212,28 @@ impl Layer for Morph {
             found.push(Diagnostic::new("follow", error.to_string()));
         }
         found
+    }
+
+    fn idle(&self, _: &Target) -> Vec<Diagnostic> {
+        let mut idle = Idle::default();
+        let value = |target: &MorphTarget, k: usize| target.channels.get(k).copied().unwrap_or(0.0);
+        let is_flat = |k| self.targets.iter().all(|target| value(target, k) == value(&self.targets[0], k));
+        for k in (0..self.channels.len()).filter(|k| is_flat(*k)) {
+            idle.say(
+                "",
+                &[(&format!("channels[{k}]"), true)],
+                "all targets have the same value of it: it tells none from another",
+            );
+        }
+        for (k, target) in self.targets.iter().enumerate().filter(|(_, target)| target.creep == 0.0) {
+            let at = format!("targets[{k}].");
+            idle.say(
+                &at,
+                &[("yield_strain", target.yield_strain.is_some())],
+                "`creep` is 0: it never gives way",
+            );
+        }
+        idle.0
     }
 
     fn suits(&self, mesh: &Mesh) -> bool {

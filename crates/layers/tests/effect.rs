@@ -1,6 +1,10 @@
 //! A setting that has no effect is told: every setting of every layer is turned, one after the other, in a small shot in which it
 //! should matter, and a frame, a figure, a note or a warning must change.
 
+#[path = "common/flag_operator.rs"]
+mod flag_operator;
+
+use std::path::Path;
 use std::sync::Arc;
 
 use clip::{Clip, Frame, Joint, MemoryFrames, Skeleton, Skin, Transform};
@@ -59,11 +63,17 @@ fn arm() -> Clip {
     Clip::new("arm", 24.0, vec![mesh.clone()], Some(skeleton.clone()), frames)
 }
 
+/// Where files that shots name lie.
+const FOLDER: &str = env!("CARGO_TARGET_TMPDIR");
+
 /// Reads shots of these inputs.
 fn reader() -> Reader {
     let registry = layers::registry().with_film::<film::FilmLook>();
     let samples = samples::all().iter();
     let registry = samples.fold(registry, |registry, sample| registry.with_sample(sample.name, sample.make));
+    let sculpted = samples::all().iter().find(|sample| sample.name == "arm").expect("the sample");
+    let registry =
+        registry.with_sample("sculpted", sculpted.make).with_sample("raised", flag_operator::raised);
     // the arm of these tests, and not the sample
     Reader::new(registry.with_sample("arm", arm))
 }
@@ -247,6 +257,60 @@ fn every_setting_of_skeleton_has_an_effect() {
 }
 
 #[test]
+fn every_setting_of_morph_has_an_effect() {
+    assert_told(&Case {
+        input: "sample = \"sculpted\"\nframes = \"8-14\"",
+        layers: &["kind = \"morph\"\ntets = 150\nmodes = 6\n\
+            [[layer.targets]]\nname = \"slack\"\ndensity = 900.0\ndamping = 0.2\ncreep = 20.0\nyield_strain = 1e-4\n\
+            [[layer.targets]]\nname = \"flexed\"\nshape = \"bulged\"\nyoung = 2e4\n\
+            turns = { elbow = [0.0, 0.0, 120.0] }\n\
+            regions = [{ at = { group = \"muscle\" }, young = 4e4, density = 900.0, damping = 0.2 }]\n"],
+        frames: 4,
+        turned: &[
+            ("material", "\"muscle\""),
+            ("tets", "300"),
+            ("forces", "\"stvk\""),
+            ("interpolation", "\"gaussian\""),
+            ("channels", "[\"bulged\"]"),
+            ("follow", "{ joint = \"hand\" }"),
+            ("targets[0].young", "1e3"),
+            ("targets[0].material", "\"muscle\""),
+            ("targets[0].frame", "5"),
+            ("targets[1].yield_strain", "1e-3"),
+            ("targets[1].density", "2000.0"),
+            ("targets[1].damping", "1.0"),
+            ("targets[1].material", "\"rubber\""),
+            ("targets[1].shape", "\"bulgd\""),
+            ("targets[1].regions", "[]"),
+            ("targets[1].regions[0].material", "\"rubber\""),
+        ],
+        // so small a motion does not strain the other target to the 10 % from which it gives way
+        without_effect: &["targets[1].creep"],
+    });
+}
+
+#[test]
+fn every_setting_of_upsample_has_an_effect() {
+    std::fs::write(Path::new(FOLDER).join("effect.ftop"), flag_operator::operator()).expect("written");
+    assert_told(&Case {
+        input: "sample = \"raised\"",
+        layers: &["kind = \"upsample\"\nmesh = \"flag\"\noperator = \"effect.ftop\"\n\
+            wind = { direction = [1.0, 0.0, 0.5], speed = 4.0, gust = 0.3 }\n\
+            obstacles = [{ joint = \"Pole\", from = [0.5, 2.0, 0.0], to = [0.5, 2.3, 0.0], radius = 0.2, to_radius = 0.1 }]\n"],
+        frames: 6,
+        turned: &[
+            ("operator", "\"none.ftop\""),
+            ("coarse", "\"animated\""),
+            ("floor", "2.2"),
+            ("obstacles", "[]"),
+            ("obstacles[0].joint", "\"Pol\""),
+            ("obstacles[0].to_joint", "\"Pol\""),
+        ],
+        without_effect: &[],
+    });
+}
+
+#[test]
 fn every_setting_of_motion_has_an_effect() {
     assert_told(&Case {
         input: "sample = \"walker\"\nframes = \"0-14\"",
@@ -341,7 +405,7 @@ fn shot(case: &Case, setting: Option<&str>) -> Result<Shot, String> {
     let text = format!("[input]\n{}\n{}[output]\nfiles = []\nreport = false\n", case.input, layers.concat());
     let last = case.layers.len() - 1;
     let reader = setting.into_iter().fold(reader(), |reader, set| reader.set(format!("layer[{last}].{set}")));
-    let shot = reader.parse("shot", &text, "".as_ref()).map_err(|error| format!("{error:?}"))?;
+    let shot = reader.parse("shot", &text, FOLDER.as_ref()).map_err(|error| format!("{error:?}"))?;
     let mistakes = shot.check();
     if mistakes.is_empty() { Ok(shot) } else { Err(format!("{mistakes:?}")) }
 }

@@ -1,17 +1,13 @@
 //! What the layer `upsample` bakes is what a game shows, to the bit.
 
+#[path = "common/flag_operator.rs"]
+mod flag_operator;
+
 use clip::Clip;
-use geometry::Prolongation;
-use live::{Factor, Format, Frame, LiveCloth, Mesh, Operator, Parts, RigCapsule, Skin};
+use flag_operator::{COARSE, FINE, operator, raised};
+use live::{Frame, LiveCloth, Operator};
 use samples::Banner;
 use shot::{BakeOptions, Context, Reader, Shot};
-
-const COARSE: [usize; 2] = [6, 4];
-const FINE: [usize; 2] = [18, 12];
-
-fn raised() -> Clip {
-    Banner { cells: FINE, raised: true, seconds: 0.7, ..Banner::default() }.clip()
-}
 
 /// The coarse flag as some other engine moves it.
 fn coarse_animation() -> Clip {
@@ -22,52 +18,6 @@ fn coarse_animation() -> Clip {
         frame
     });
     clip.with_frames(std::sync::Arc::new(clip::MemoryFrames::new(frames.collect())))
-}
-
-/// An operator of a flag with some folds.
-fn operator() -> Vec<u8> {
-    let [coarse, fine] = [COARSE, FINE].map(|cells| Banner::alone(cells).meshes.remove(0));
-    let (way, _) =
-        Prolongation::by_closest_point(&coarse.rest(), &coarse.point_triangles(), &fine.rest()).unwrap();
-    let held = |mesh: &clip::Mesh, i: usize| mesh.group("held").unwrap().weights[i];
-    let count = coarse.point_count();
-    let column = |j: usize| {
-        if j == count - 1 {
-            1.0
-        } else if j == 0 {
-            -1.0
-        } else {
-            0.0
-        }
-    };
-    let fold = |i: usize| 0.05 * (11.0 * fine.rest_points[i][0]).sin();
-    let parts = Parts {
-        subdivision: (0..fine.point_count())
-            .map(|i| way.row(i).map(|(j, w)| (j, w as f32)).collect())
-            .collect(),
-        detail: Some(Factor {
-            rank: 1,
-            rows: (0..fine.point_count()).map(fold).collect(),
-            columns: Some((0..count).map(column).collect()),
-            format: Format::Eight,
-        }),
-        known: 1.0,
-        coarse_skin: (0..count).map(|i| Skin::rigid(0, held(&coarse, i))).collect(),
-        fine_skin: (0..fine.point_count())
-            .filter(|&i| held(&fine, i) > 0.0)
-            .map(|i| (i as u32, Skin::rigid(0, 1.0)))
-            .collect(),
-        joints: vec!["Pole".into()],
-        capsules: vec![RigCapsule {
-            joints: [0, 0],
-            capsule: live::Capsule { ends: [[0.0, 0.1, 0.0], [0.0, 2.6, 0.0]], radii: [0.022; 2] },
-        }],
-        ..Parts::new(
-            Mesh { rest: coarse.rest_points.clone(), triangles: coarse.point_triangles() },
-            Mesh { rest: fine.rest_points.clone(), triangles: fine.point_triangles() },
-        )
-    };
-    parts.write().unwrap()
 }
 
 fn shot(folder: &std::path::Path, sample: &str, more: &str) -> Shot {
