@@ -121,9 +121,12 @@ const STUCK_STEP: f64 = 1.5 * MIN_CONTACT_STEP;
 const REFUSED_SHRINK: f64 = 0.35;
 /// Steps longer than this share of a frame are tried again, shorter, when a limit is exceeded,
 const SHORTEST_WITHIN_LIMITS: f64 = 1.0 / 64.0;
-/// unless this many of them did not bring it down to this share: what is pulled apart stays so, however short the steps.
+/// unless this many of them did not bring it down to this share: what is pulled apart stays so, however short the steps;
 const VAIN_STEPS: usize = 4;
 const HELPFUL_SHARE: f64 = 0.9;
+/// and unless the frame took this many iterations already. What is flung about by a hundred times its weight would otherwise take a
+/// thousand: such a frame ends beyond its limits, and is reported.
+const PATIENCE: usize = 400;
 
 impl Stepper {
     /// Symbolic work for a body. `positions` give its size, which tolerances refer to.
@@ -200,8 +203,9 @@ impl Stepper {
             let attempt = self.try_step(body, state, guide, contact_now, piece, seconds)?;
             let worst = attempt.error / (self.settings.tolerance * self.size);
             let is_beyond = attempt.report.excess > 0.0;
+            let spent = self.effort.iterations;
             let mut accepted =
-                self.accepts(&attempt, worst, piece) && !patience.asks_for_shorter(&attempt, piece);
+                self.accepts(&attempt, worst, piece) && !patience.asks_for_shorter(&attempt, piece, spent);
             let mut shrink = attempt.shrink(worst);
             if !accepted && piece < SMALLEST_FRACTION {
                 let NewtonReport { iterations, residual, .. } = attempt.report;
@@ -239,7 +243,7 @@ impl Stepper {
                 return Err(Error::Stuck { time: state.time, step: piece * seconds, point, place });
             }
             if self.settings.substeps == Substeps::Automatic {
-                fraction = attempt.next_fraction(worst, piece, fraction);
+                fraction = patience.shortened(attempt.next_fraction(worst, piece, fraction));
                 state.step = fraction * seconds;
             }
         }
@@ -377,12 +381,18 @@ struct Patience {
     refused: Option<f64>,
     /// Shorter steps that did not help.
     vain: usize,
+    /// The shortest step that was asked for, as a share of the frame: longer ones would be refused again.
+    shortest: Option<f64>,
 }
 
 impl Patience {
     /// Whether an attempt over a `piece` of the frame, good enough but for its limits, is to be made again with a shorter step.
-    fn asks_for_shorter(&mut self, attempt: &Attempt, piece: f64) -> bool {
+    fn asks_for_shorter(&mut self, attempt: &Attempt, piece: f64, spent: usize) -> bool {
         let excess = attempt.report.excess;
+        if spent > PATIENCE {
+            self.shortest = None;
+            return false;
+        }
         if excess == 0.0 {
             self.refused = None;
             return false;
@@ -390,7 +400,16 @@ impl Patience {
         let helped = self.refused.is_none_or(|refused| excess < HELPFUL_SHARE * refused);
         self.vain = if helped { self.vain } else { self.vain + 1 };
         self.refused = Some(excess);
-        self.vain < VAIN_STEPS && piece > SHORTEST_WITHIN_LIMITS
+        let asks = self.vain < VAIN_STEPS && piece > SHORTEST_WITHIN_LIMITS;
+        if asks {
+            self.shortest = Some(piece * attempt.shrink(0.0));
+        }
+        asks
+    }
+
+    /// The next step, no longer than limits have let pass in this frame.
+    fn shortened(&self, fraction: f64) -> f64 {
+        self.shortest.map_or(fraction, |shortest| fraction.min(shortest))
     }
 }
 

@@ -164,7 +164,7 @@ impl Settings for Tracks {
     const KIND: &'static str = "tracks";
     const SUMMARY: &'static str =
         "a thin shell follows the animation on average, with wrinkles and folds of its own";
-    const VERSION: u32 = 6;
+    const VERSION: u32 = 7;
 }
 
 impl Layer for Tracks {

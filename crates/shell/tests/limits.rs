@@ -102,6 +102,22 @@ fn what_hangs_below_its_limit_moves_as_without_it() {
     assert_eq!(with, without);
 }
 
+/// Twenty times its weight and threads that hardly shear: shorter and shorter steps would keep the limits, at thousands of iterations a frame.
+#[test]
+fn what_is_flung_about_is_given_up_in_time() {
+    let material = Material { limit_shear: Some(1e-3), ..cotton() };
+    let sheet = sheet([1.0, 1.0], [20, 20], &material, |p| p.y == 0.0, -20.0 * G);
+    let flat: Vec<Vec3> = sheet.rest.iter().map(|p| Vec3::new(p.x, 0.02 * (9.0 * p.x).sin(), -p.y)).collect();
+    let mut state = State::at_rest(flat.clone());
+    let mut most = 0;
+    for _ in 0..4 {
+        let (_, effort) = sheet.bake(&mut state, &StaticGuide::new(flat.clone()), 1, Substeps::Automatic);
+        most = most.max(effort.iterations);
+        assert!(effort.iterations < 1500, "{effort:?}");
+    }
+    assert!(most > 400, "it was to be hard: {most} iterations");
+}
+
 #[test]
 fn a_falling_sheet_keeps_its_limits_at_one_step_a_frame() {
     // held at one side it swings down and whips
