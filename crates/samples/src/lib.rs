@@ -44,6 +44,7 @@ pub mod shapes;
 mod sheet;
 mod styles;
 pub mod surface;
+mod swing;
 mod twisting_box;
 mod walker;
 
@@ -72,5 +73,6 @@ pub use quadruped::{Quadruped, quadruped, quadruped_ball};
 pub use sample::{Sample, all, by_name};
 pub use sheet::{Sheet, sheet};
 pub use styles::Style;
+pub use swing::{Preview, drawn, preview};
 pub use twisting_box::{TwistingBox, box_fine, box_guide};
 pub use walker::{Walker, hill, walker};

@@ -49,6 +49,16 @@ pub fn all() -> &'static [Sample] {
             make: crate::branch,
         },
         Sample {
+            name: "preview",
+            summary: "a cloth that two hands swing: coarse, fine, and coarse again",
+            make: crate::preview,
+        },
+        Sample {
+            name: "drawn",
+            summary: "a guide of 24 points that is drawn out by half its length, twice",
+            make: crate::drawn,
+        },
+        Sample {
             name: "quadruped",
             summary: "a young elephant that walks: belly, ears, trunk, tail",
             make: crate::quadruped,
