@@ -162,11 +162,12 @@ impl Case {
             ClothBuilder::new(&self.rest, &self.triangles, &material).build().expect("samples are sound");
         let setup = TrackedSetup {
             rest: &self.rest,
+            guide_rest: None,
             cloth,
             friction: material.damping_time(),
             averages,
             strength: ConstraintStrength::hard(),
-            force_limit: None,
+            greatest_pulls: Vec::new(),
             correspondence: self.way.clone(),
             known: vec![false; self.rest.len()],
             gravity: -9.81 * Vec3::Y,

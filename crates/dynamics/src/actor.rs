@@ -170,7 +170,7 @@ pub trait Actor: Send {
     /// Where the animation leads from the frame before to this one: points and averages of its own part only.
     fn guide(&self) -> Box<dyn Guide>;
 
-    /// Whether something in it changes within a frame: creases, rest shapes, slipping constraints. Frames are then cut into
+    /// Whether something in it changes within a frame: creases, rest shapes. Frames are then cut into
     /// intervals.
     fn is_changing(&self) -> bool {
         false
@@ -178,11 +178,6 @@ pub trait Actor: Send {
 
     /// An interval begins: internal variables may be set.
     fn begin_interval(&mut self, _body: &Body, _state: &mut State) {}
-
-    /// Looks at the end of an interval and at the forces that held its averages, in newtons; false when it must be taken again.
-    fn accepts(&mut self, _state: &State, _constraint_forces: &[Vec3]) -> bool {
-        true
-    }
 
     /// An interval has ended: materials may yield.
     fn end_interval(&mut self, _body: &Body, _state: &mut State) {}

@@ -19,6 +19,7 @@ pub struct Body {
     limits: Vec<Box<dyn Limit>>,
     known: Vec<bool>,
     averages: ConstraintRows,
+    greatest_pulls: Vec<f64>,
     gravity: Vec<Vec3>,
     mass_damping: f64,
     pattern: Arc<Pattern>,
@@ -33,6 +34,7 @@ pub struct BodyBuilder {
     limits: Vec<Box<dyn Limit>>,
     known: Vec<bool>,
     averages: ConstraintRows,
+    greatest_pulls: Vec<f64>,
     gravity: Vec<Vec3>,
     mass_damping: f64,
 }
@@ -87,6 +89,7 @@ impl Body {
             limits: Vec::new(),
             known: vec![false; count],
             averages: ConstraintRows::none(count),
+            greatest_pulls: Vec::new(),
             gravity: vec![Vec3::ZERO; count],
             mass_damping: 0.0,
         }
@@ -126,6 +129,11 @@ impl Body {
     /// Which points go exactly where the guide goes.
     pub fn known(&self) -> &[bool] {
         &self.known
+    }
+
+    /// How hard each average may pull, in newtons; infinite: as hard as it takes. Empty: all of them are.
+    pub fn greatest_pulls(&self) -> &[f64] {
+        &self.greatest_pulls
     }
 
     /// Weighted averages of points that follow the guide's.
@@ -339,6 +347,14 @@ impl BodyBuilder {
         self
     }
 
+    /// How hard each average may pull, in newtons. One that would have to pull harder gives way: it pulls with this force towards where it
+    /// should be, and no more.
+    #[must_use]
+    pub fn greatest_pulls(mut self, newtons: Vec<f64>) -> Self {
+        self.greatest_pulls = newtons;
+        self
+    }
+
     /// Gravity in m/s².
     #[must_use]
     pub fn gravity(mut self, gravity: Vec3) -> Self {
@@ -377,6 +393,11 @@ impl BodyBuilder {
             averages: rows..rows + other.averages.len(),
             internal: internal..internal + other.part().internal.end,
         };
+        if !self.greatest_pulls.is_empty() || !other.greatest_pulls.is_empty() {
+            self.greatest_pulls.resize(rows, f64::INFINITY);
+            self.greatest_pulls.extend(&other.greatest_pulls);
+            self.greatest_pulls.resize(rows + other.averages.len(), f64::INFINITY);
+        }
         self.averages = side_by_side(&self.averages, &other.averages);
         self.mass = self.mass.beside(&other.mass);
         self.known.extend(other.known);
@@ -399,8 +420,12 @@ impl BodyBuilder {
 
     /// Checks the parts and fixes the sparsity.
     pub fn build(self) -> Result<Body, Error> {
-        let Self { mass, mut energies, internal, mut forces, limits, known, averages, gravity, mass_damping } =
-            self;
+        let Self { mass, mut energies, internal, mut forces, limits, known, averages, gravity, .. } = self;
+        let Self { greatest_pulls, mass_damping, .. } = self;
+        if !greatest_pulls.is_empty() && greatest_pulls.len() != averages.len() {
+            let (expected, got) = (averages.len(), greatest_pulls.len());
+            return Err(Error::Sizes { what: "pulls of averages", expected, got });
+        }
         let count = mass.len();
         if known.len() != count {
             return Err(Error::Sizes { what: "known flags", expected: count, got: known.len() });
@@ -421,7 +446,19 @@ impl BodyBuilder {
         let pattern = Arc::new(Pattern::from_stencils(count, stencils.iter().map(Vec::as_slice)));
         energies.iter_mut().for_each(|energy| energy.bind(&pattern));
         forces.iter_mut().for_each(|force| force.bind(&pattern));
-        Ok(Body { mass, energies, internal, forces, limits, known, averages, gravity, mass_damping, pattern })
+        Ok(Body {
+            mass,
+            energies,
+            internal,
+            forces,
+            limits,
+            known,
+            averages,
+            greatest_pulls,
+            gravity,
+            mass_damping,
+            pattern,
+        })
     }
 }
 
@@ -456,6 +493,8 @@ pub struct State {
     pub accelerations: Vec<Vec3>,
     /// The step that the error estimate last found right, in seconds; 0 before the first.
     pub step: f64,
+    /// How much each average gives way so as not to pull harder than it may, in m/N: 0 holds. Empty: none does.
+    pub slack: Vec<f64>,
     /// What the materials remember: [internal variables](crate::InternalVariables) of all energies, one energy after the other. Empty:
     /// as the body was made.
     pub internal: Vec<f64>,
@@ -465,15 +504,17 @@ impl State {
     /// At rest, as the body was made.
     pub fn at_rest(positions: Vec<Vec3>) -> Self {
         let velocities = vec![Vec3::ZERO; positions.len()];
-        Self { time: 0.0, positions, velocities, accelerations: Vec::new(), step: 0.0, internal: Vec::new() }
+        let (accelerations, slack, internal) = (Vec::new(), Vec::new(), Vec::new());
+        Self { time: 0.0, positions, velocities, accelerations, step: 0.0, slack, internal }
     }
 
     /// The exact bits, for a checkpoint.
     pub fn to_bytes(&self) -> Vec<u8> {
         let count = self.positions.len() as f64;
         let vectors = self.positions.iter().chain(&self.velocities).chain(&self.accelerations);
-        let numbers = vectors.flat_map(|v| v.to_array()).chain(self.internal.iter().copied());
-        let head = [self.time, self.step, count, self.internal.len() as f64];
+        let numbers =
+            vectors.flat_map(|v| v.to_array()).chain(self.slack.iter().chain(&self.internal).copied());
+        let head = [self.time, self.step, count, self.slack.len() as f64, self.internal.len() as f64];
         head.into_iter().chain(numbers).flat_map(f64::to_le_bytes).collect()
     }
 
@@ -481,8 +522,9 @@ impl State {
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (words, []) = bytes.as_chunks::<8>() else { return None };
         let numbers: Vec<f64> = words.iter().map(|word| f64::from_le_bytes(*word)).collect();
-        let (&[time, step, count, internal], rest) = numbers.split_first_chunk()?;
+        let (&[time, step, count, slack, internal], rest) = numbers.split_first_chunk()?;
         let (rest, internal) = rest.split_at_checked(rest.len().checked_sub(internal as usize)?)?;
+        let (rest, slack) = rest.split_at_checked(rest.len().checked_sub(slack as usize)?)?;
         let (vectors, []) = rest.as_chunks::<3>() else { return None };
         let mut vectors = vectors.iter().map(|v| Vec3::from_array(*v));
         let mut take = || vectors.by_ref().take(count as usize).collect::<Vec<Vec3>>();
@@ -491,8 +533,8 @@ impl State {
             && (accelerations.is_empty() || accelerations.len() == positions.len())
             && positions.len() as f64 == count
             && vectors.next().is_none();
-        let internal = internal.to_vec();
-        whole.then_some(Self { time, positions, velocities, accelerations, step, internal })
+        let (slack, internal) = (slack.to_vec(), internal.to_vec());
+        whole.then_some(Self { time, positions, velocities, accelerations, step, slack, internal })
     }
 }
 
@@ -504,6 +546,7 @@ mod tests {
     fn a_state_survives_its_bytes() {
         let mut state = State::at_rest(vec![Vec3::new(0.1, f64::MIN_POSITIVE, -3.0), Vec3::ONE]);
         (state.time, state.step, state.velocities[1].y) = (0.3, 1.0 / 48.0, -0.0);
+        state.slack = vec![0.0, 1e-7];
         let bytes = state.to_bytes();
         assert_eq!(State::from_bytes(&bytes).unwrap().to_bytes(), bytes);
         state.accelerations = vec![Vec3::Z; 2];

@@ -14,8 +14,6 @@ use crate::{
 
 /// How often, per second, what changes within a frame is looked at: often enough that no frame rate shows.
 const INTERVALS_HZ: f64 = 96.0;
-/// How often an interval is taken again at most until all actors accept it.
-const TRIES: usize = 10;
 
 /// Actors with the body they share, its state, and what steps it. `A` where all of them are of one type.
 pub struct Scene<A: Actor + ?Sized = dyn Actor> {
@@ -233,41 +231,16 @@ impl<A: Actor + ?Sized> Scene<A> {
             for member in &mut self.members {
                 member.actor.begin_interval(&self.body, &mut self.state);
             }
-            self.interval(seconds / intervals as f64, &mut contact, &mut sum)?;
+            let guide = joined(&self.members, |actor| actor.guide());
+            let against = contact.as_mut().map(|contact| &mut **contact as &mut dyn ContactModel);
+            let Advanced { effort, reset } = self.advance(&*guide, seconds / intervals as f64, against)?;
+            sum.effort.add(effort);
+            sum.reset |= reset;
             for member in &mut self.members {
                 member.actor.end_interval(&self.body, &mut self.state);
             }
         }
         Ok(sum)
-    }
-
-    /// Advances until all actors accept it. What touches something is not taken back: there, what they ask comes an interval late.
-    fn interval(
-        &mut self,
-        seconds: f64,
-        contact: &mut Option<&mut dyn ContactModel>,
-        sum: &mut Advanced,
-    ) -> Result<(), Error> {
-        let is_changing = self.members.iter().any(|member| member.actor.is_changing());
-        let before = (is_changing && contact.is_none()).then(|| self.state.clone());
-        let tries = if before.is_some() { TRIES } else { 1 };
-        for left in (0..tries).rev() {
-            let guide = joined(&self.members, |actor| actor.guide());
-            let against = contact.as_mut().map(|contact| &mut **contact as &mut dyn ContactModel);
-            let Advanced { effort, reset } = self.advance(&*guide, seconds, against)?;
-            sum.effort.add(effort);
-            sum.reset |= reset;
-            let forces = self.stepper.constraint_forces();
-            let mut accepted = true;
-            for Member { actor, part } in &mut self.members {
-                accepted &= actor.accepts(&self.state, forces.get(part.averages.clone()).unwrap_or(&[]));
-            }
-            match &before {
-                Some(before) if !accepted && left > 0 => self.state.clone_from(before),
-                _ => break,
-            }
-        }
-        Ok(())
     }
 
     fn advance(

@@ -18,6 +18,7 @@ mod extended;
 mod external;
 mod newton;
 mod settings;
+mod yielding;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -34,6 +35,7 @@ use newton::{Newton, Progress};
 
 pub(crate) use newton::NewtonReport;
 pub(crate) use settings::NewtonSettings;
+pub(crate) use yielding::YieldingRows;
 
 /// What a stage solves for.
 pub(crate) struct Stage<'a> {
@@ -51,8 +53,6 @@ pub(crate) struct Stage<'a> {
     pub(crate) history: StageHistory<'a>,
     /// When, and where the guide is then.
     pub(crate) sample: GuideSample<'a>,
-    /// The averages as they are at that moment: weights and compliance.
-    pub(crate) rows: &'a ConstraintRows,
     /// What the averages must be.
     pub(crate) averages: &'a [Vec3],
 }
@@ -109,6 +109,7 @@ impl Workspace {
         body: &Body,
         stage: &Stage,
         settings: NewtonSettings,
+        rows: &mut YieldingRows,
         constraints: &mut [&mut dyn StageConstraint],
         x: &mut [Vec3],
     ) -> Result<NewtonReport, Error> {
@@ -119,6 +120,7 @@ impl Workspace {
                 staged: StagedBody::new(body, &stage.history),
                 stage,
                 settings,
+                rows,
                 constraints,
                 previous: stage.start.to_vec(),
                 guess: x.to_vec(),
@@ -132,8 +134,8 @@ impl Workspace {
     }
 
     /// constraint_residual ← what averages lack.
-    fn update_constraint_residual(&mut self, stage: &Stage, x: &[Vec3]) {
-        let reached = stage.rows.multiply(x);
+    fn update_constraint_residual(&mut self, rows: &ConstraintRows, stage: &Stage, x: &[Vec3]) {
+        let reached = rows.multiply(x);
         for (row, (want, have)) in self.constraint_residual.iter_mut().zip(stage.averages.iter().zip(reached))
         {
             *row = *want - have;
@@ -215,7 +217,14 @@ impl Workspace {
     }
 
     /// Φ at `y`.
-    fn merit(&mut self, body: &Body, staged: &StagedBody, stage: &Stage, y: &[Vec3]) -> f64 {
+    fn merit(
+        &mut self,
+        body: &Body,
+        staged: &StagedBody,
+        rows: &ConstraintRows,
+        stage: &Stage,
+        y: &[Vec3],
+    ) -> f64 {
         let s = stage.implicit_dt;
         let mut value = staged.value(&stage.sample, y);
         for i in 0..y.len() {
@@ -232,8 +241,8 @@ impl Workspace {
             value += s * body.mass_damping() * body.mass().energy(|i| self.velocity[i]);
         }
         value += self.external.work(s, &self.velocity);
-        for (row, (want, have)) in stage.averages.iter().zip(stage.rows.multiply(y)).enumerate() {
-            let compliance = stage.rows.compliance()[row];
+        for (row, (want, have)) in stage.averages.iter().zip(rows.multiply(y)).enumerate() {
+            let compliance = rows.compliance()[row];
             if compliance > 0.0 {
                 value += (*want - have).length_squared() / (2.0 * compliance);
             }

@@ -8,9 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use geometry::{Bounds, Vec3};
-use linear::ConstraintRows;
 
-use crate::stage::{NewtonReport, NewtonSettings, Stage, Workspace};
+use crate::stage::{NewtonReport, NewtonSettings, Stage, Workspace, YieldingRows};
 use crate::{Body, ContactModel, Error, Guide, GuideSample, StageConstraint, StageHistory, State};
 
 use contact::{MIN_CONTACT_STEP, limit_filters};
@@ -105,7 +104,7 @@ pub struct Stepper {
     effort: Effort,
     guide_positions: Vec<Vec3>,
     guide_velocities: Vec<Vec3>,
-    rows: ConstraintRows,
+    rows: YieldingRows,
     averages: Vec<Vec3>,
     /// The body's limits, as this stepper's stages keep them.
     limits: Vec<Box<dyn StageConstraint>>,
@@ -139,7 +138,7 @@ impl Stepper {
             effort: Effort::default(),
             guide_positions: zeros.clone(),
             guide_velocities: zeros,
-            rows: body.averages().clone(),
+            rows: YieldingRows::new(body),
             averages: vec![Vec3::ZERO; body.averages().len()],
             limits: body.limits().iter().map(|limit| limit.constraint()).collect(),
         })
@@ -199,6 +198,7 @@ impl Stepper {
             let piece = (1.0 - done) / pieces;
             let end = if pieces > 1.0 { done + piece } else { 1.0 };
             let before = state.clone();
+            self.rows.set_slack(&state.slack);
             let contact_now = contact.as_mut().map(|contact| &mut **contact as &mut dyn ContactModel);
             let attempt = self.try_step(body, state, guide, contact_now, piece, seconds)?;
             let worst = attempt.error / (self.settings.tolerance * self.size);
@@ -213,6 +213,7 @@ impl Stepper {
                 return Err(Error::Diverged { time, step, iterations, residual });
             }
             if accepted {
+                state.slack = self.rows.slack();
                 state.time = start + end * seconds;
                 let contact_now = contact.as_mut().map(|contact| &mut **contact as &mut dyn ContactModel);
                 accepted = self.filter(body, &before, state, guide, contact_now, filters, piece * seconds)?;
@@ -334,15 +335,15 @@ impl Stepper {
     ) -> Result<NewtonReport, Error> {
         let &StageProblem { time, base, drift, implicit_dt, history, start, other_guess, newton } = problem;
         let sample = Self::sample_guide(&mut self.guide_positions, &mut self.guide_velocities, guide, time);
-        guide.compliance(time, self.rows.compliance_mut());
+        self.rows.set_compliance(|compliance| guide.compliance(time, compliance));
         guide.averages(time, &mut self.averages);
-        let (rows, averages) = (&self.rows, &self.averages);
-        let stage = Stage { start, base, drift, implicit_dt, other_guess, history, sample, rows, averages };
+        let averages = &self.averages;
+        let stage = Stage { start, base, drift, implicit_dt, other_guess, history, sample, averages };
         // contact, which moves obstacles along with what it leaves of a step, comes last
         let limits = self.limits.iter_mut().map(|limit| &mut **limit as &mut dyn StageConstraint);
         let own = constraints.iter_mut().map(|constraint| &mut **constraint as &mut dyn StageConstraint);
         let mut all: Vec<&mut dyn StageConstraint> = limits.chain(own).collect();
-        let solved = self.work.solve(body, &stage, newton, &mut all, x)?;
+        let solved = self.work.solve(body, &stage, newton, &mut self.rows, &mut all, x)?;
         self.effort.iterations += solved.iterations;
         self.effort.factorizations += solved.factorizations;
         self.effort.linear_iterations += solved.linear_iterations;

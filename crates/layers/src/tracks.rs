@@ -5,9 +5,10 @@
 
 mod functions;
 mod member;
+mod silhouette;
 
 use clip::{FilePath, Mesh, Selector};
-use geometry::{Prolongation, Scheme};
+use geometry::{Prolongation, Scheme, Vec3};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shell::tracks::check_correspondence;
@@ -40,11 +41,16 @@ pub struct Tracks {
     /// A file with the tracked mesh in its rest shape, lying on the rest shape of the animation's mesh.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tracked: Option<FilePath>,
+    /// Another mesh of the scene as the tracked mesh, in place of a file: its rest shape lies on that of the animation's mesh.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tracked_mesh: Option<String>,
     /// Which averages follow the animation.
     pub tests: Tests,
     /// Another set of test functions that takes over from `tests`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub then: Option<Then>,
+    /// Further sets of test functions, each with its share over time; what is left to 1 is the share of `tests`.
+    pub fade: Vec<Faded>,
     /// Where and when averages may yield. Default: nowhere, they are exact.
     pub loosen: Vec<Loosen>,
     /// How fast a region of strength ½ is drawn to the animation: the frequency of its swing, in Hz.
@@ -100,6 +106,17 @@ pub struct Then {
     pub to: f64,
 }
 
+/// A set of test functions that comes and goes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Faded {
+    /// Which averages follow the animation meanwhile.
+    pub tests: Tests,
+    /// Its share over time, as `[seconds, share]`: 1 alone, 0 not at all; linear between.
+    #[schemars(extend("minimum" = 0.0, "maximum" = 1.0, "x-keys" = true))]
+    pub keys: Vec<[f64; 2]>,
+}
+
 /// A region that may yield.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -141,8 +158,10 @@ impl Default for Tracks {
             subdivide: 0,
             scheme: Scheme::default(),
             tracked: None,
+            tracked_mesh: None,
             tests: Tests::default(),
             then: None,
+            fade: Vec::new(),
             loosen: Vec::new(),
             follow_stiffness: 2.0,
             max_pull: None,
@@ -183,12 +202,15 @@ impl Layer for Tracks {
             ask(format!("loosen[{i}].region"), &loosen.region);
         }
         self.tests.selectors().for_each(|(path, selector)| ask(format!("tests.{path}"), selector));
-        if let Some(then) = &self.then {
-            then.tests.selectors().for_each(|(path, selector)| ask(format!("then.tests.{path}"), selector));
+        for (place, tests) in self.later_tests() {
+            tests.selectors().for_each(|(path, selector)| ask(format!("{place}.tests.{path}"), selector));
         }
         diagnostics.extend(self.contact.iter().flat_map(|contact| contact.check("contact", input)));
-        let lists = [("loosen", self.loosen.iter().map(|l| &l.keys).collect::<Vec<_>>())];
-        let lists = lists.into_iter().chain([("relief", self.relief.iter().map(|p| &p.keys).collect())]);
+        let lists = [
+            ("loosen", self.loosen.iter().map(|l| &l.keys).collect::<Vec<_>>()),
+            ("fade", self.fade.iter().map(|f| &f.keys).collect()),
+            ("relief", self.relief.iter().map(|p| &p.keys).collect()),
+        ];
         for (name, lists) in lists {
             for (i, keys) in lists.into_iter().enumerate().filter(|(_, keys)| !in_order(keys)) {
                 let message = format!("keys must be finite and their times ascend: {keys:?}");
@@ -201,16 +223,27 @@ impl Layer for Tracks {
             let message = format!("the blend ends at {} s, before it begins at {} s", then.to, then.from);
             diagnostics.push(Diagnostic::new("then.to", message));
         }
-        if self.subdivide > 0 && self.tracked.is_some() {
-            let message = "the tracked mesh is either cut from the animation's or read from a file";
-            let help = "leave out `subdivide` or `tracked`";
-            diagnostics.push(Diagnostic::new("tracked", message).with_help(help));
+        let ways = [self.subdivide > 0, self.tracked.is_some(), self.tracked_mesh.is_some()].map(usize::from);
+        if ways.iter().sum::<usize>() > 1 {
+            let message = "the tracked mesh is either cut from the animation's, read from a file, or another of the scene";
+            let help = "keep one of `subdivide`, `tracked` and `tracked_mesh`";
+            let path = if self.tracked.is_some() { "tracked" } else { "tracked_mesh" };
+            diagnostics.push(Diagnostic::new(path, message).with_help(help));
+        }
+        if self.fabric.limit.is_some() && !self.relief.is_empty() {
+            let message = "a limit is about one rest shape, but patterns change it";
+            let help = "leave out `relief`, or `limit`: `max_pull` works with both";
+            diagnostics.push(Diagnostic::new("fabric.limit", message).with_help(help));
         }
         if diagnostics.is_empty()
             && let Err(failure) = self.pieces(input)
         {
             let message = failure.to_string();
-            let path = if self.tracked.is_some() { "tracked" } else { "tests" };
+            let path = match (&self.tracked, &self.tracked_mesh) {
+                (Some(_), _) => "tracked",
+                (None, Some(_)) => "tracked_mesh",
+                (None, None) => "tests",
+            };
             diagnostics.push(Diagnostic::new(path, message).maybe_help(failure.remedy().map(str::to_owned)));
         }
         diagnostics
@@ -221,7 +254,7 @@ impl Layer for Tracks {
         if self.subdivide == 0 {
             idle.say("", &[("scheme", self.scheme != plain.scheme)], "`subdivide` is 0: no point is new");
         }
-        if self.loosen.is_empty() && self.then.is_none() {
+        if self.loosen.is_empty() && self.later_tests().next().is_none() {
             let turned = self.follow_stiffness != plain.follow_stiffness;
             idle.say(
                 "",
@@ -230,8 +263,8 @@ impl Layer for Tracks {
             );
         }
         self.tests.idle("tests.", self.is_same_mesh(), &mut idle);
-        if let Some(then) = &self.then {
-            then.tests.idle("then.tests.", self.is_same_mesh(), &mut idle);
+        for (place, tests) in self.later_tests() {
+            tests.idle(&format!("{place}.tests."), self.is_same_mesh(), &mut idle);
         }
         let air_drag = self.fabric.of(&self.material).map_or(1.0, |fabric| fabric.air_drag);
         idle.say_wind(&self.wind, air_drag);
@@ -245,11 +278,8 @@ impl Layer for Tracks {
 
     fn look_ahead(&self, input: &Target) -> usize {
         // clusters look at frames from everywhere, velocities of the guide at the next one
-        let clusters = [Some(&self.tests), self.then.as_ref().map(|then| &then.tests)];
-        let everywhere = clusters
-            .into_iter()
-            .flatten()
-            .any(|tests| tests.kind(self.is_same_mesh()) == TestFunctionKind::Clusters);
+        let mut sets = std::iter::once(&self.tests).chain(self.later_tests().map(|(_, tests)| tests));
+        let everywhere = sets.any(|tests| tests.looks_everywhere(self.is_same_mesh()));
         if everywhere { input.clip.frame_count() } else { LOOK_AHEAD }
     }
 
@@ -280,34 +310,60 @@ impl Layer for Tracks {
 
 impl Tracks {
     fn is_same_mesh(&self) -> bool {
-        self.subdivide == 0 && self.tracked.is_none()
+        self.subdivide == 0 && self.tracked.is_none() && self.tracked_mesh.is_none()
+    }
+
+    /// Sets that come later, with their places in the settings.
+    fn later_tests(&self) -> impl Iterator<Item = (String, &Tests)> {
+        let then = self.then.iter().map(|then| ("then".to_owned(), &then.tests));
+        then.chain(self.fade.iter().enumerate().map(|(i, faded)| (format!("fade[{i}]"), &faded.tests)))
     }
 
     /// The tracked mesh, and how it stands on the animation's.
     fn tracked_mesh(&self, input: &Target) -> Result<(Mesh, Prolongation), LayerError> {
         let guide = input.mesh();
-        let Some(file) = &self.tracked else {
+        let Some(mesh) = self.other_mesh(input)? else {
             return Ok(guide.subdivided(self.scheme, self.subdivide));
         };
+        let (rest, triangles) = (guide.rest(), guide.point_triangles());
+        let stand = |points: &[Vec3]| {
+            Prolongation::by_closest_point(&rest, &triangles, points).ok_or_else(|| {
+                LayerError::new("the animation's mesh has no triangles, so nothing can stand on it")
+            })
+        };
+        let (way, distances) = stand(&mesh.rest())?;
+        // a tenth of the size: thickness and smoothing pass, another character or another unit does not
+        let Err(error) = check_correspondence(&distances, &rest, 0.1) else { return Ok((mesh, way)) };
+        if !self.is_paired() {
+            return Err(LayerError::new(error).with_help(
+                "both rest shapes must lie in the same place, in metres; or name pairs of regions, `guide` and `tracked`, with `tests.kind = \"painted\"`",
+            ));
+        }
+        // pairs of regions say where it belongs
+        let moved = self.brought_together(input, mesh)?;
+        let (way, _) = stand(&moved.rest())?;
+        Ok((moved, way))
+    }
+
+    /// The mesh that is to track, where it is not cut from the animation's.
+    fn other_mesh(&self, input: &Target) -> Result<Option<Mesh>, LayerError> {
+        if let Some(name) = &self.tracked_mesh {
+            let found = input.clip.meshes.iter().find(|mesh| mesh.name == *name);
+            let Some(mesh) = found.filter(|mesh| !mesh.faces.is_empty()) else {
+                let known = input.clip.meshes.iter().map(|mesh| mesh.name.as_str());
+                let help = shot::suggest(name, known);
+                return Err(LayerError::new(format!("there is no mesh `{name}` with faces")).with_help(help));
+            };
+            return Ok(Some(Mesh { name: input.mesh().name.clone(), skin: None, ..mesh.clone() }));
+        }
+        let Some(file) = &self.tracked else { return Ok(None) };
         let clip = input.open(file)?;
         let Some(mesh) = clip.meshes.into_iter().find(|mesh| !mesh.faces.is_empty()) else {
             return Err(LayerError::new(format!("{} holds no mesh with faces", file.display())));
         };
-        let rest = guide.rest();
-        let Some((way, distances)) =
-            Prolongation::by_closest_point(&rest, &guide.point_triangles(), &mesh.rest())
-        else {
-            return Err(LayerError::new("the animation's mesh has no triangles, so nothing can stand on it"));
-        };
-        // a tenth of the size: thickness and smoothing pass, another character or another unit does not
-        check_correspondence(&distances, &rest, 0.1).map_err(|error| {
-            LayerError::new(error).with_help(
-                "both rest shapes must lie in the same place, in metres; or name pairs of regions with `tests.kind = \"painted\"`",
-            )
-        })?;
         // materials of another file mean nothing here
         let parts = mesh.parts.iter().map(|part| clip::Part { material: None, ..part.clone() }).collect();
-        Ok((Mesh { parts, skin: None, ..mesh }, way))
+        Ok(Some(Mesh { parts, skin: None, ..mesh }))
     }
 }
 

@@ -184,6 +184,9 @@ fn every_setting_of_tracks_has_an_effect() {
             ("tolerance", "1e-5"),
             ("integrator", "\"backward_euler\""),
             ("tracked", "\"missing.obj\""),
+            ("tracked_mesh", "\"missing\""),
+            ("fade", "[{ tests = { kind = \"harmonics\", count = 4 }, keys = [[0.0, 0.0], [0.1, 1.0]] }]"),
+            ("tests", "{ kind = \"silhouette\", camera = [0.0, 0.0, 9.0] }"),
         ],
         without_effect: &[],
     });

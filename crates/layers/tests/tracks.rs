@@ -237,3 +237,167 @@ fn a_tracked_mesh_that_does_not_correspond_is_refused() {
         assert!(said.contains(expected), "{name}: {said}");
     }
 }
+
+/// A shot of a sample with these layers.
+fn sampled(sample: &str, layers: &str) -> Shot {
+    let text = format!("[input]\nsample = {sample:?}\n\n{layers}\n\n[output]\nfiles = []\nreport = false\n");
+    reader().parse("sampled.toml", &text, "".as_ref()).unwrap_or_else(|error| panic!("{error:?}"))
+}
+
+/// Of every frame.
+fn figures(bake: &shot::Bake, layer: usize, name: &str) -> Vec<f64> {
+    bake.layers[layer].figures.iter().map(|figures| figures.get(name).expect("a figure")).collect()
+}
+
+/// Done when: stretch within its limit in every frame, no crossing, averages off by what the report says, smoothly.
+#[test]
+fn a_guide_of_one_and_a_half_lengths_is_followed_as_far_as_the_fabric_reaches() {
+    let folder = tempfile::tempdir().unwrap();
+    let layer = "[[layer]]\nkind = \"tracks\"\nmesh = \"limited\"\nmaterial = \"cotton\"\nsubdivide = 2\n\
+        contact = { thickness = 0.003 }\nfabric = { limit = 0.03 }\n";
+    let bake = bake(&sampled("drawn", layer), folder.path(), "0-46");
+    for name in ["strain/warp", "strain/weft"] {
+        let most = figures(&bake, 0, name).into_iter().fold(0.0, f64::max);
+        assert!(most <= 3.0 + 1e-3, "{name}: {most} %");
+    }
+    assert_eq!(figures(&bake, 0, "intersections/itself").into_iter().fold(0.0, f64::max), 0.0);
+    let slips = figures(&bake, 0, "tracking/averages that slip");
+    let far = figures(&bake, 0, "tracking/farthest average");
+    assert!(slips[..4].iter().all(|count| *count == 0.0), "no longer than the cloth: {slips:?}");
+    // the ends of the guide are 25 cm beyond those of the cloth, less the limit and what a hat averages over
+    let most = far.iter().copied().fold(0.0, f64::max);
+    assert!(slips[24] >= 8.0 && (0.1..0.26).contains(&most), "{slips:?} {far:?}");
+    assert!(far.windows(2).all(|pair| (pair[1] - pair[0]).abs() < 0.06), "smoothly: {far:?}");
+    assert!(far[46] < 0.03, "and it comes back: {far:?}");
+    let said = format!("{:?}", bake.layers[0].warnings);
+    assert!(said.contains("give way") && said.contains("limits of the fabric"), "{said}");
+}
+
+#[test]
+fn a_preview_is_approved_and_the_final_mesh_tracks_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let cloth = "[[layer]]\nkind = \"cloth\"\nmesh = \"final\"\nfollow = { group = \"hands\" }\n\n";
+    // the final mesh as another of the scene, and from a file
+    let fine = samples::preview().meshes[1].clone();
+    let mut obj: String = fine.rest_points.iter().map(|[x, y, z]| format!("v {x} {y} {z}\n")).collect();
+    for [a, b, c] in fine.point_triangles() {
+        obj += &format!("f {} {} {}\n", a + 1, b + 1, c + 1);
+    }
+    let file = folder.path().join("fine.obj");
+    std::fs::write(&file, obj).unwrap();
+    for (name, tracked) in
+        [("mesh", "tracked_mesh = \"alone\"".to_owned()), ("file", format!("tracked = {file:?}"))]
+    {
+        let tracks =
+            format!("[[layer]]\nkind = \"tracks\"\nmesh = \"final\"\nmaterial = \"cotton\"\n{tracked}\n");
+        let shot = sampled("preview", &format!("{cloth}{tracks}"));
+        assert!(shot.check().is_empty(), "{:?}", shot.check());
+        let bake = bake(&shot, &folder.path().join(name), "0-3");
+        assert_eq!(bake.clip.frame(3).unwrap().points[2].len(), fine.point_count());
+        let residual = figures(&bake, 1, "tracking/residual of hard averages");
+        assert!(residual.iter().all(|residual| *residual < 1e-9), "{residual:?}");
+    }
+    let said = format!(
+        "{:?}",
+        sampled("preview", "[[layer]]\nkind = \"tracks\"\nmesh = \"final\"\ntracked_mesh = \"finn\"\n")
+            .check()
+    );
+    assert!(said.contains("no mesh `finn`"), "{said}");
+}
+
+#[test]
+fn a_silhouette_holds_the_outline_and_leaves_the_rest() {
+    let folder = tempfile::tempdir().unwrap();
+    let layer = |camera: &str| {
+        format!(
+            "[[layer]]\nkind = \"tracks\"\nmaterial = \"silk\"\nsubdivide = 1\nintegrator = \"linearly_implicit\"\n\
+             substeps = 2\ntests = {{ kind = \"silhouette\"{camera} }}\n"
+        )
+    };
+    let shot = sampled("bag", &layer(", camera = [0.0, 1.2, 12.0]"));
+    assert!(shot.check().is_empty(), "{:?}", shot.check());
+    let bake = bake(&shot, folder.path(), "0-4");
+    let residual = figures(&bake, 0, "tracking/residual of hard averages");
+    assert!(residual.iter().all(|residual| *residual < 1e-9), "{residual:?}");
+    // what is not on the outline is not held: some of the animation's points are farther away than the outline's
+    assert!(figures(&bake, 0, "tracking/farthest average")[4] > 1e-6);
+    let said = format!("{:?}", sampled("bag", &layer("")).check());
+    assert!(said.contains("tests.camera"), "{said}");
+}
+
+/// Regions painted on both meshes say where a mesh belongs that lies elsewhere.
+#[test]
+fn painted_pairs_bring_a_mesh_that_lies_elsewhere() {
+    let folder = tempfile::tempdir().unwrap();
+    let sample = samples::box_guide();
+    let rest = sample.meshes[0].rest();
+    let file = moved(folder.path(), sample.meshes[0].clone(), 24.0, vec![rest.clone(); 4]);
+    // the same box 40 m away, lying on its side
+    let away = |p: &Vec3| Vec3::new(40.0 - p.y, p.x, p.z);
+    let mut obj: String = rest.iter().map(away).map(|p| format!("v {} {} {}\n", p.x, p.y, p.z)).collect();
+    for [a, b, c] in sample.meshes[0].point_triangles() {
+        obj += &format!("f {} {} {}\n", a + 1, b + 1, c + 1);
+    }
+    let other = folder.path().join("away.obj");
+    std::fs::write(&other, obj).unwrap();
+    let region = |corner: usize| {
+        let around = |p: Vec3| {
+            let [low, high] = [-0.05, 0.05].map(|by| (p + Vec3::splat(by)).to_array());
+            format!("{{ box = {{ min = {low:?}, max = {high:?} }} }}")
+        };
+        format!("{{ guide = {}, tracked = {} }}", around(rest[corner]), around(away(&rest[corner])))
+    };
+    let regions: Vec<String> = [0, 1, 2, 4].map(region).to_vec();
+    let layer = format!(
+        "tracked = {other:?}\ngravity = [0.0, 0.0, 0.0]\ntests = {{ kind = \"painted\", regions = [{}] }}",
+        regions.join(", ")
+    );
+    let shot = shot_of(&file, &layer);
+    assert!(shot.check().is_empty(), "{:?}", shot.check());
+    let bake = bake(&shot, &folder.path().join("out"), "0-3");
+    for (p, want) in bake.clip.frame(3).unwrap().points[0].iter().zip(&rest) {
+        assert!(Vec3::from(p.map(f64::from)).distance(*want) < 1e-3, "{p:?} {want}");
+    }
+}
+
+/// Hats, then clusters, then hats again: all sets contain the constant, and only one of them is hard at a time.
+#[test]
+fn sets_of_test_functions_come_and_go() {
+    let folder = tempfile::tempdir().unwrap();
+    let fade = "fade = [{ tests = { kind = \"clusters\", count = 4 }, keys = [[0.04, 0.0], [0.1, 1.0], [0.16, 0.0]] },\n\
+        { tests = { kind = \"harmonics\", count = 5 }, keys = [[0.1, 0.0], [0.16, 1.0], [0.22, 0.0]] }]";
+    let shot = parse(&format!("subdivide = 2\nsubsteps = 2\n{fade}"));
+    assert!(shot.check().is_empty(), "{:?}", shot.check());
+    let bake = bake(&shot, folder.path(), "0-7");
+    let residual = figures(&bake, 0, "tracking/residual of hard averages");
+    assert!(residual.iter().all(|residual| *residual < 1e-6), "{residual:?}");
+    let far = figures(&bake, 0, "tracking/farthest average");
+    // clusters alone at 0.1 s let hats go, and at the end hats hold again: what is far then is of the sets that are gone
+    assert!(far[3] > 1e-4, "{far:?}");
+    assert!(
+        mistake("subdivide = 1\nfade = [{ tests = {}, keys = [[1.0, 0.0], [0.5, 1.0]] }]").contains("ascend")
+    );
+}
+
+/// A guide that is too long from its first frame on: a limited pull gives way in the pre-roll already, and in contact as without.
+#[test]
+fn a_limited_pull_holds_from_the_first_step_in_contact_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let sample = samples::drawn();
+    let rest = sample.meshes[0].rest();
+    let long: Vec<Vec3> = rest.iter().map(|p| Vec3::new(p.x, 1.5 * p.y, p.z)).collect();
+    let file = moved(folder.path(), sample.meshes[0].clone(), 24.0, vec![long; 3]);
+    for (name, more) in [("free", ""), ("contact", "contact = { thickness = 0.003 }\n")] {
+        let layer = format!(
+            "material = \"silk\"\nsubdivide = 1\nmax_pull = 5.0\npre_roll = 0.2\ngravity = [0.0, 0.0, 0.0]\n{more}"
+        );
+        let bake = bake(&shot_of(&file, &layer), &folder.path().join(name), "0-2");
+        let slips = figures(&bake, 0, "tracking/averages that slip");
+        let mean = figures(&bake, 0, "strain/mean");
+        assert!(slips.iter().all(|count| *count >= 6.0), "{name}: {slips:?}");
+        assert!(
+            mean.iter().all(|strain| *strain < 25.0),
+            "{name}: half of it is taken back by the first frame: {mean:?}"
+        );
+    }
+}

@@ -1,5 +1,7 @@
 //! Bending about the edges of the cloth: discrete shells.
 
+use std::f64::consts::TAU;
+
 use dynamics::{Block, Element, InternalVariables, Viscous};
 use geometry::{Vec3, triangle_area};
 
@@ -44,6 +46,12 @@ impl Hinge {
         Self { rest_angle, stiffness: factor * self.stiffness, least: self.least }
     }
 
+    /// θ − θ̄, of two angles a turn apart the nearer one: a creased fold may come to rest beyond half a turn, where θ begins anew.
+    pub(crate) fn away(&self, angle: f64) -> f64 {
+        let away = angle - self.rest_angle;
+        away - TAU * (away / TAU).round()
+    }
+
     /// The signed angle θ between the two normals, in (−π, π].
     pub fn angle(&self, x: &[Vec3; 4]) -> f64 {
         fold::angle(x)
@@ -52,12 +60,12 @@ impl Hinge {
 
 impl Element<4> for Hinge {
     fn value(&self, x: &[Vec3; 4]) -> f64 {
-        self.stiffness * (self.angle(x) - self.rest_angle).powi(2)
+        self.stiffness * self.away(self.angle(x)).powi(2)
     }
 
     fn gradient(&self, x: &[Vec3; 4]) -> [Vec3; 4] {
         let folded = Folded::new(x, &self.least);
-        let moment = 2.0 * self.stiffness * (folded.angle() - self.rest_angle);
+        let moment = 2.0 * self.stiffness * self.away(folded.angle());
         folded.angle_gradient().map(|g| moment * g)
     }
 
@@ -65,7 +73,7 @@ impl Element<4> for Hinge {
         let folded = Folded::new(x, &self.least);
         let mut block = Block::ZERO;
         block.add_outer(&folded.angle_gradient(), 2.0 * self.stiffness);
-        let moment = 2.0 * self.stiffness * (folded.angle() - self.rest_angle);
+        let moment = 2.0 * self.stiffness * self.away(folded.angle());
         folded.add_angle_hessian(&mut block, [0, 1, 2, 3], moment);
         block
     }
@@ -80,7 +88,9 @@ impl Element<4> for Hinge {
 
 impl Viscous<4> for Hinge {
     fn with_viscosity(&self, eta: f64, past: &[(f64, [Vec3; 4])]) -> Self {
-        let past_angle: f64 = past.iter().map(|(weight, x)| weight * self.angle(x)).sum();
+        // weights add up to one
+        let away: f64 = past.iter().map(|(weight, x)| weight * self.away(self.angle(x))).sum();
+        let past_angle = self.rest_angle + away;
         Self {
             rest_angle: (self.rest_angle + eta * past_angle) / (1.0 + eta),
             stiffness: (1.0 + eta) * self.stiffness,
@@ -183,6 +193,22 @@ mod tests {
         hinge.rest_angle = hinge.angle(&x);
         assert_eq!(hinge.value(&x), 0.0);
         check_element(&hinge, &x);
+    }
+
+    /// Creased to 3 rad and folded on to 3.3, of which 2π − 3.3 with the other sign is seen.
+    #[test]
+    fn a_fold_that_is_creased_near_half_a_turn_passes_it_without_a_jump() {
+        let at = |angle: f64| {
+            let (s, c) = f64::sin_cos(0.5 * angle);
+            [Vec3::ZERO, Vec3::X, Vec3::new(0.5, c, s), Vec3::new(0.5, -c, s)]
+        };
+        let mut hinge = Hinge::new(&at(0.0), 1e-5).unwrap();
+        hinge.rest_angle = 3.0;
+        for angle in [2.7, PI - 1e-3, PI + 1e-3, 3.3] {
+            let energy = hinge.stiffness * (angle - 3.0_f64).powi(2);
+            assert!((hinge.value(&at(angle)) / energy - 1.0).abs() < 1e-9, "{angle}");
+        }
+        check_element(&hinge, &at(3.3));
     }
 
     #[test]

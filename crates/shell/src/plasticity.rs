@@ -79,10 +79,7 @@ impl Creases {
         for (fold, internal) in self.folds.iter().zip(variables(self.handle.of_mut(state, part))) {
             let hinge = fold.made.with_internal(internal);
             let angle = hinge.angle(&fold.stencil.map(|v| x[v as usize]));
-            // of two angles a turn apart the nearer one is meant
-            let away = angle - hinge.rest_angle;
-            let away = away - std::f64::consts::TAU * (away / std::f64::consts::TAU).round();
-            let curvature = fold.curvature_per_angle * away;
+            let curvature = fold.curvature_per_angle * hinge.away(angle);
             let excess = curvature.abs() - plasticity.yield_curvature;
             if excess > 0.0 {
                 let [_, crease, hardness] = internal;

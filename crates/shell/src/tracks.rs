@@ -7,17 +7,17 @@
 mod averages;
 
 mod clusters;
-mod force_limit;
 mod functions;
 mod harmonics;
+mod pull;
 
 mod strength;
 mod tracked;
 
 pub use averages::{Averages, RestSurface, check_correspondence};
 pub use clusters::{Clusters, cluster};
-pub use force_limit::ForceLimit;
 pub use functions::TestFunctions;
 pub use harmonics::harmonics;
+pub use pull::greatest_pulls;
 pub use strength::{ConstraintStrength, linear_between};
 pub use tracked::{RebuildCloth, Reshaping, Tracked, TrackedSetup, TrackedShell};

@@ -222,11 +222,12 @@ fn scene(
         .map_err(Error::Shell)?;
     let (shell, body) = TrackedShell::new(TrackedSetup {
         rest,
+        guide_rest: None,
         cloth,
         friction: tracking.material.damping_time(),
         averages: Some(averages),
         strength: ConstraintStrength::hard(),
-        force_limit: None,
+        greatest_pulls: Vec::new(),
         correspondence,
         known: known.to_vec(),
         gravity: point(parts.settings.gravity),

@@ -2,9 +2,10 @@
 //! between smooth motion and contact is data ([`NewtonSettings`]) and the list of constraints, which may be empty.
 
 use geometry::Vec3;
+use linear::ConstraintRows;
 
 use super::settings::{Guess, NewtonSettings, SearchFrom};
-use super::{Stage, Workspace};
+use super::{Stage, Workspace, YieldingRows};
 use crate::body::StagedBody;
 use crate::{Body, Error, StageConstraint, StageStart, StepBound, middle};
 
@@ -41,6 +42,8 @@ pub(super) struct Newton<'a, 'c> {
     pub(super) staged: StagedBody<'a>,
     pub(super) stage: &'a Stage<'a>,
     pub(super) settings: NewtonSettings,
+    /// The averages as they are at that moment: weights and compliance.
+    pub(super) rows: &'a mut YieldingRows,
     /// In the order in which they shorten a step: what moves along with it, as contact's obstacles do, comes last.
     pub(super) constraints: &'a mut [&'c mut dyn StageConstraint],
     /// The iterate: first the prediction, at the end the answer.
@@ -85,14 +88,14 @@ impl Progress {
     }
 
     /// Whether the step just taken was the last.
-    fn is_converged(&self, settings: &NewtonSettings, stage: &Stage) -> bool {
+    fn is_converged(&self, settings: &NewtonSettings, rows: &ConstraintRows) -> bool {
         let convergence = &settings.convergence;
         let (residual, (least, most)) = (self.report.residual, convergence.ratio_range);
         let measured = self.round > convergence.measured_after;
         let ratio =
             if measured { (residual / self.before).clamp(least, most) } else { convergence.assumed_ratio };
         let missing = residual * ratio / (1.0 - ratio);
-        let may_be_short = stage.rows.is_empty() && self.round > convergence.shortened_after;
+        let may_be_short = rows.is_empty() && self.round > convergence.shortened_after;
         let is_whole = self.bound.shortened == 0 || may_be_short;
         let arrived = self.bound.lag <= settings.tolerance || self.round >= convergence.lag_after;
         missing < settings.tolerance && is_whole && arrived
@@ -118,7 +121,7 @@ impl Newton<'_, '_> {
             self.solve_step()?;
             self.take_step()?;
             let is_settled = self.is_converged()?;
-            if is_settled && self.are_constraints_satisfied()? {
+            if is_settled && self.do_rows_hold() && self.are_constraints_satisfied()? {
                 self.progress.report.converged = true;
                 break;
             }
@@ -128,7 +131,8 @@ impl Newton<'_, '_> {
             }
             if !self.globalize(is_settled)? {
                 // beyond a limit, but at rest there: the excess says the rest
-                self.progress.report.converged = is_settled && self.excess() > 0.0;
+                let is_beyond = self.rows.is_exceeded() || self.excess() > 0.0;
+                self.progress.report.converged = is_settled && is_beyond;
                 break;
             }
         }
@@ -141,6 +145,7 @@ impl Newton<'_, '_> {
     /// and whoever moves along sees the same. Then obstacles, and known points with them, go as far as is free: a linear model of their push
     /// would drag cloth along behind what withdraws.
     fn begin(&mut self) -> Result<(), Error> {
+        self.rows.begin_stage();
         let (body, stage) = (self.body, self.stage);
         let guide = stage.sample.guide_positions;
         let carried = stage.implicit_dt * middle(stage.sample.guide_velocities);
@@ -152,8 +157,8 @@ impl Newton<'_, '_> {
         self.work.external.linearise(body, stage, self.x);
         if self.settings.guess == Guess::Prediction
             && let Some(other) = stage.other_guess
-            && self.work.merit(body, &self.staged, stage, other)
-                < self.work.merit(body, &self.staged, stage, self.x)
+            && self.work.merit(body, &self.staged, self.rows.now(), stage, other)
+                < self.work.merit(body, &self.staged, self.rows.now(), stage, self.x)
         {
             self.x.copy_from_slice(other);
             self.work.external.linearise(body, stage, self.x);
@@ -198,8 +203,8 @@ impl Newton<'_, '_> {
     /// delta ← Newton's step, with the constraints' part in force and system.
     fn solve_step(&mut self) -> Result<(), Error> {
         self.aim_known_points();
-        let Self { work, body, stage, x, previous, constraints, settings, .. } = self;
-        work.update_constraint_residual(stage, x);
+        let Self { work, body, stage, x, previous, rows, constraints, settings, .. } = self;
+        work.update_constraint_residual(rows.now(), stage, x);
         let Workspace { extended, solver, system, force, delta, multipliers, constraint_residual, .. } =
             &mut **work;
         let (matrix, solver) = extended.select(body, constraints, system, solver)?;
@@ -207,7 +212,7 @@ impl Newton<'_, '_> {
         let solution = solver.solve(
             matrix,
             force,
-            stage.rows,
+            rows.now(),
             constraint_residual,
             delta,
             multipliers,
@@ -272,22 +277,22 @@ impl Newton<'_, '_> {
     /// its averages the body may have to go uphill in Φ; with their pull λ, which came with the step, it goes downhill in
     /// Φ + λᵀ(C x − c): the slope there is −δᵀKδ.
     fn line_search(&mut self) -> f64 {
-        let rows = self.stage.rows;
-        let pull = |multipliers: &[Vec3], y: &[Vec3]| -> f64 {
+        let pull = |rows: &ConstraintRows, multipliers: &[Vec3], y: &[Vec3]| -> f64 {
             let hard = |r: &usize| rows.compliance()[*r] == 0.0;
             let values = rows.multiply(y);
             (0..values.len()).filter(hard).map(|r| multipliers[r].dot(values[r])).sum()
         };
         let value = |newton: &mut Self, y: &[Vec3]| {
             let of_constraints: f64 = newton.constraints.iter().map(|constraint| constraint.value(y)).sum();
-            let merit = newton.work.merit(newton.body, &newton.staged, newton.stage, y);
-            merit + of_constraints + pull(&newton.work.multipliers, y)
+            let rows = newton.rows.now();
+            let merit = newton.work.merit(newton.body, &newton.staged, rows, newton.stage, y);
+            merit + of_constraints + pull(rows, &newton.work.multipliers, y)
         };
         let mut trial = std::mem::take(&mut self.work.trial);
         trial.copy_from_slice(self.x);
         let start = value(self, &trial);
         let slope: f64 = -self.work.force.iter().zip(&self.work.delta).map(|(f, d)| f.dot(*d)).sum::<f64>();
-        let slope = slope + pull(&self.work.multipliers, &self.work.delta);
+        let slope = slope + pull(self.rows.now(), &self.work.multipliers, &self.work.delta);
         let mut length = 1.0;
         for _ in 0..self.settings.globalization.halvings {
             for (trial, (x, delta)) in trial.iter_mut().zip(self.x.iter().zip(&self.work.delta)) {
@@ -308,7 +313,7 @@ impl Newton<'_, '_> {
         if !self.progress.report.residual.is_finite() {
             return Ok(false);
         }
-        if self.progress.is_converged(&self.settings, self.stage) {
+        if self.progress.is_converged(&self.settings, self.rows.now()) {
             return Ok(true);
         }
         if self.progress.line_search || self.settings.corrections == 0 {
@@ -325,13 +330,13 @@ impl Newton<'_, '_> {
     /// Goes on from a Newton step with the factor that it left: most of what is missing is of second order in that step,
     /// and a triangular solve finds it at a fraction of a factorisation's price. True when nothing is missing any more.
     fn correct(&mut self) -> Result<bool, Error> {
-        let Self { work, body, staged, stage, settings, progress: Progress { report, .. }, .. } = self;
+        let Self { work, body, staged, stage, settings, rows, progress: Progress { report, .. }, .. } = self;
         for _ in 0..settings.corrections {
             work.residual(body, staged, stage, self.x);
             work.delta.copy_from_slice(&work.force);
-            work.update_constraint_residual(stage, self.x);
+            work.update_constraint_residual(rows.now(), stage, self.x);
             work.multipliers.copy_from_slice(&work.constraint_residual);
-            if !work.solver.correct(stage.rows, &mut work.delta, &mut work.multipliers)? {
+            if !work.solver.correct(rows.now(), &mut work.delta, &mut work.multipliers)? {
                 return Ok(false);
             }
             report.linear_iterations += 1;
@@ -350,6 +355,15 @@ impl Newton<'_, '_> {
             }
         }
         Ok(false)
+    }
+
+    /// Whether no average pulls harder than it may. Where one does it gives way, and convergence begins anew.
+    fn do_rows_hold(&mut self) -> bool {
+        let holds = !self.rows.give_way(&self.work.multipliers, self.stage.implicit_dt);
+        if !holds {
+            (self.progress.round, self.progress.earlier) = (0, f64::INFINITY);
+        }
+        holds
     }
 
     /// All constraints are asked, as each may change itself; with one that does, convergence begins anew.
@@ -393,7 +407,8 @@ impl Newton<'_, '_> {
         let NewtonSettings { iterations, extra_iterations, globalization, .. } = self.settings;
         let spent = self.progress.spent;
         let begins_anew = globalization.search_from == SearchFrom::Guess && !self.progress.line_search;
-        if spent < iterations || (begins_anew && !is_settled) || self.excess() == 0.0 {
+        let is_within = !self.rows.is_exceeded() && self.excess() == 0.0;
+        if spent < iterations || (begins_anew && !is_settled) || is_within {
             return Ok(spent < iterations);
         }
         if spent == iterations && !is_settled {

@@ -160,7 +160,7 @@ impl Stepper {
         let mut estimate: Vec<Vec3> = (0..v0.len())
             .map(|i| 2.0 * k * h * (weights[0] * v0[i] + weights[1] * v1[i] + weights[2] * v2[i]))
             .collect();
-        self.work.smooth(body, &self.rows, 0.5 * GAMMA * h, &mut estimate)?;
+        self.work.smooth(body, self.rows.now(), 0.5 * GAMMA * h, &mut estimate)?;
         Ok(root_mean_square(estimate.into_iter()))
     }
 

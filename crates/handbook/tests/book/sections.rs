@@ -72,7 +72,8 @@ impl Seen {
             "height",
             "levels",
         ];
-        let of_tracks = ["fabric", "tests", "tests.regions", "then", "loosen", "relief", "relief.shape"];
+        let of_tracks =
+            ["fabric", "tests", "tests.regions", "then", "fade", "loosen", "relief", "relief.shape"];
         let of_smoke = OF_SMOKE.iter().map(|(table, _)| *table);
         for table in tables.into_iter().chain(of_tracks).chain(of_smoke).chain(kinds) {
             let properties = properties(&schema, table);
@@ -133,6 +134,7 @@ fn properties(schema: &Value, table: &str) -> Value {
         "tests" => definition("Tests"),
         "tests.regions" => definition("TestRegion"),
         "then" => definition("Then"),
+        "fade" => definition("Faded"),
         "loosen" => definition("Loosen"),
         "relief" => definition("Pressed"),
         "relief.shape" => definition("Relief"),

@@ -43,6 +43,11 @@ pub struct MaterialDials {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("minimum" = -10.0, "maximum" = 10.0, "x-usual" = [-1.0, 1.0]))]
     pub hardening: Option<f64>,
+    /// How much it stretches at most, as a fraction: 0.03 is 3 %. Averages that would take more give way. Default: averages are exact,
+    /// and it stretches as far as they ask.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("minimum" = 1e-4, "maximum" = 10.0, "x-usual" = [0.005, 0.1]))]
+    pub limit: Option<f64>,
 }
 
 /// Single values of a fabric, in place of the material's: the keys of `cloth` and `inextensible`.
@@ -151,6 +156,9 @@ impl MaterialDials {
             air_drag: self.air_drag.unwrap_or(preset.air_drag),
             yield_curvature: self.yield_curvature.or(preset.yield_curvature),
             hardening: self.hardening.unwrap_or(preset.hardening),
+            limit_warp: self.limit,
+            limit_weft: self.limit,
+            limit_shear: preset.limit_shear.filter(|_| self.limit.is_some()),
             ..preset
         })
     }
@@ -161,6 +169,7 @@ impl MaterialDials {
             let dial = match field {
                 "stretch_warp" | "stretch_weft" | "shear" => "stretch",
                 "bend_warp" | "bend_weft" => "bend",
+                "limit_warp" | "limit_weft" | "limit_shear" => "limit",
                 other => other,
             };
             format!("fabric.{dial}")

@@ -1,12 +1,13 @@
 //! Which averages follow: the four kinds of test functions, from the shot file to rows.
 
 use clip::{Clip, Mesh, Selector};
-use geometry::{Prolongation, Vec3};
+use geometry::{Mat3, Prolongation, Vec3, rigid_motion};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shell::tracks::{Averages, Clusters, RestSurface, TestFunctions, cluster, harmonics};
 
 use super::Tracks;
+use super::silhouette::Silhouette;
 use crate::shared::idle::Idle;
 use shot::{LayerError, Target};
 
@@ -14,7 +15,7 @@ use shot::{LayerError, Target};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Tests {
-    /// `hats` (one per point of the animation's mesh), `clusters`, `painted` or `harmonics`. Default: hats on a finer mesh,
+    /// `hats` (one per point of the animation's mesh), `clusters`, `painted`, `harmonics` or `silhouette`. Default: hats on a finer mesh,
     /// clusters on the same.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<TestFunctionKind>,
@@ -35,6 +36,9 @@ pub struct Tests {
     /// How many frames of the animation clusters look at, chosen at random.
     #[schemars(range(min = 1, max = 10_000))]
     pub frames: usize,
+    /// Where the camera stands that sees a silhouette, in metres.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub camera: Option<[f64; 3]>,
     /// Another seed, other frames and other clusters.
     #[schemars(extend("minimum" = 0, "maximum" = 9_223_372_036_854_775_807_u64))]
     pub seed: u64,
@@ -52,6 +56,8 @@ pub enum TestFunctionKind {
     Painted,
     /// The lowest tones of the tracked surface.
     Harmonics,
+    /// One per point of the animation's mesh while it is on the outline that `camera` sees.
+    Silhouette,
 }
 
 /// A painted region.
@@ -75,6 +81,7 @@ impl Default for Tests {
             density: None,
             denser: 4.0,
             frames: 32,
+            camera: None,
             seed: 1,
         }
     }
@@ -86,12 +93,18 @@ impl Tests {
         self.kind.unwrap_or(if same_mesh { TestFunctionKind::Clusters } else { TestFunctionKind::Hats })
     }
 
+    /// Whether frames from the whole animation are looked at.
+    pub(super) fn looks_everywhere(&self, same_mesh: bool) -> bool {
+        matches!(self.kind(same_mesh), TestFunctionKind::Clusters | TestFunctionKind::Silhouette)
+    }
+
     /// Dials that its kind does not have.
     pub(super) fn idle(&self, prefix: &str, same_mesh: bool, idle: &mut Idle) {
         let plain = Self::default();
         let count = ("count", self.count != plain.count);
         let regions = ("regions", !self.regions.is_empty());
         let denser = ("denser", self.denser != plain.denser);
+        let camera = ("camera", self.camera.is_some());
         let of_clusters = [
             ("compactness", self.compactness != plain.compactness),
             ("density", self.density.is_some()),
@@ -100,10 +113,19 @@ impl Tests {
             ("seed", self.seed != plain.seed),
         ];
         let (keys, why) = match self.kind(same_mesh) {
-            TestFunctionKind::Hats => ([&[count, regions], &of_clusters[..]].concat(), "hats have none"),
-            TestFunctionKind::Painted => ([&[count], &of_clusters[..]].concat(), "painted regions have none"),
-            TestFunctionKind::Harmonics => ([&[regions], &of_clusters[..]].concat(), "harmonics have none"),
-            TestFunctionKind::Clusters => (vec![regions], "clusters are found, not painted"),
+            TestFunctionKind::Hats => {
+                ([&[count, regions, camera], &of_clusters[..]].concat(), "hats have none")
+            }
+            TestFunctionKind::Painted => {
+                ([&[count, camera], &of_clusters[..]].concat(), "painted regions have none")
+            }
+            TestFunctionKind::Harmonics => {
+                ([&[regions, camera], &of_clusters[..]].concat(), "harmonics have none")
+            }
+            TestFunctionKind::Clusters => (vec![regions, camera], "clusters are found, not painted"),
+            TestFunctionKind::Silhouette => {
+                ([&[count, regions], &of_clusters[..]].concat(), "silhouettes have none")
+            }
         };
         idle.say(prefix, &keys, why);
         if self.kind(same_mesh) == TestFunctionKind::Clusters && self.density.is_none() {
@@ -128,7 +150,10 @@ pub(super) struct Pieces {
     /// Points that follow exactly.
     pub(super) known: Vec<bool>,
     pub(super) first: Averages,
-    pub(super) second: Option<Averages>,
+    /// Those of `then` and `fade`.
+    pub(super) later: Vec<Averages>,
+    /// The share of every average of all sets over time; always whole where there are no keys.
+    pub(super) shares: Vec<Vec<[f64; 2]>>,
 }
 
 impl Tracks {
@@ -150,29 +175,89 @@ impl Tracks {
         let free: Vec<bool> = known.iter().map(|known| !known).collect();
         let guide_rest = guide.rest();
         let guide_triangles = guide.point_triangles();
-        let make = |tests: &Tests| -> Result<Averages, LayerError> {
+        // regions by place are where the file has them, also where the mesh was moved since
+        let own = if self.is_paired() { self.other_mesh(input)? } else { None };
+        let mut shares = Vec::new();
+        let mut make = |tests: &Tests| -> Result<Averages, LayerError> {
             let coarse = RestSurface { rest: &guide_rest, triangles: &guide_triangles };
             let fine = RestSurface { rest: &rest, triangles: &triangles };
-            let averages = match tests.kind(self.is_same_mesh()) {
+            let mut seen = None;
+            let functions = match tests.kind(self.is_same_mesh()) {
                 TestFunctionKind::Harmonics => {
                     let functions = harmonics(&rest, &triangles, tests.count).map_err(explain)?;
                     let names = (0..functions.len()).map(|tone| format!("harmonic {tone}")).collect();
+                    shares.extend(vec![Vec::new(); functions.len()]);
                     return Averages::through(names, &functions, fine, &correspondence, &free)
                         .map_err(explain);
                 }
                 TestFunctionKind::Hats => TestFunctions::hats(&correspondence),
-                TestFunctionKind::Painted => painted(tests, input, &mesh, &correspondence)?,
+                TestFunctionKind::Painted => {
+                    painted(tests, input, own.as_ref().unwrap_or(&mesh), &correspondence)?
+                }
                 TestFunctionKind::Clusters => {
                     let regions = clusters(tests, input, &guide_triangles)?;
                     TestFunctions::regions(&guide_rest, &guide_triangles, &regions, &correspondence)
                 }
+                TestFunctionKind::Silhouette => {
+                    let Silhouette { functions, shares } =
+                        silhouette(tests, input, &guide_triangles, &correspondence)?;
+                    seen = Some(shares);
+                    functions
+                }
             };
-            Averages::new(&averages, coarse, fine, &correspondence, &free).map_err(explain)
+            shares.extend(seen.unwrap_or_else(|| vec![Vec::new(); functions.len()]));
+            Averages::new(&functions, coarse, fine, &correspondence, &free).map_err(explain)
         };
         let first = make(&self.tests)?;
-        let second = self.then.as_ref().map(|then| make(&then.tests)).transpose()?;
-        Ok(Pieces { rest, triangles, correspondence, known, first, second, mesh })
+        let later = self.later_tests().map(|(_, tests)| make(tests)).collect::<Result<Vec<_>, _>>()?;
+        Ok(Pieces { rest, triangles, correspondence, known, first, later, shares, mesh })
     }
+}
+
+impl Tracks {
+    /// Whether every set of averages is of regions painted on both meshes, so that the two need not lie on each other.
+    pub(super) fn is_paired(&self) -> bool {
+        let paired = |tests: &Tests| {
+            tests.kind == Some(TestFunctionKind::Painted)
+                && !tests.regions.is_empty()
+                && tests.regions.iter().all(|region| region.tracked.is_some())
+        };
+        paired(&self.tests) && self.later_tests().all(|(_, tests)| paired(tests))
+    }
+
+    /// The tracked mesh moved, as a rigid body, to where the middles of its regions are nearest to those on the animation's.
+    pub(super) fn brought_together(&self, input: &Target, mesh: Mesh) -> Result<Mesh, LayerError> {
+        let guide = input.mesh();
+        let alone = Clip::still(mesh.clone(), input.clip.frame_rate_hz, 1);
+        let (mut from, mut to) = (Vec::new(), Vec::new());
+        for region in &self.tests.regions {
+            let Some(tracked) = &region.tracked else { continue };
+            let here = tracked.weights(&alone, 0, &input.files)?;
+            let there = region.guide.weights(&input.clip, input.mesh, &input.files)?;
+            let middles = middle(&mesh.rest(), &here).zip(middle(&guide.rest(), &there));
+            middles.into_iter().for_each(|(a, b)| {
+                from.push(a);
+                to.push(b);
+            });
+        }
+        // two regions or one say where, not how it is turned
+        let (turn, shift) = match from.len() {
+            0 => return Ok(mesh),
+            1 | 2 => {
+                (Mat3::IDENTITY, (to.iter().sum::<Vec3>() - from.iter().sum::<Vec3>()) / from.len() as f64)
+            }
+            _ => rigid_motion(&from, &to),
+        };
+        let place = |p: &[f32; 3]| (turn * Vec3::from(p.map(f64::from)) + shift).as_vec3().to_array();
+        Ok(Mesh { rest_points: mesh.rest_points.iter().map(place).collect(), ..mesh })
+    }
+}
+
+/// The mean of points with these weights; none where nothing weighs.
+fn middle(points: &[Vec3], weights: &[f32]) -> Option<Vec3> {
+    let all: f64 = weights.iter().map(|w| f64::from(*w)).sum();
+    let sum: Vec3 = points.iter().zip(weights).map(|(p, w)| f64::from(*w) * *p).sum();
+    (all > 0.0).then(|| sum / all)
 }
 
 impl Pieces {
@@ -221,6 +306,25 @@ fn painted(
         functions.push(name, &guide, &tracked);
     }
     Ok(functions)
+}
+
+/// What a camera sees as outline, in all frames.
+fn silhouette(
+    tests: &Tests,
+    input: &Target,
+    triangles: &[[u32; 3]],
+    correspondence: &Prolongation,
+) -> Result<Silhouette, LayerError> {
+    let Some(camera) = tests.camera else {
+        return Err(LayerError::new("a silhouette is what somebody sees")
+            .with_help("say where the camera stands: `tests.camera = [0.0, 1.5, 4.0]`"));
+    };
+    let mut frames = Vec::new();
+    for index in 0..input.clip.frame_count() {
+        frames.push(input.points(index)?.iter().map(|p| Vec3::from(p.map(f64::from))).collect());
+    }
+    let rate = input.clip.frame_rate_hz;
+    Ok(Silhouette::new(frames.into_iter(), triangles, Vec3::from(camera), rate, correspondence))
 }
 
 fn clusters(tests: &Tests, input: &Target, triangles: &[[u32; 3]]) -> Result<Vec<u32>, LayerError> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use geometry::{Bounds, Vec2, Vec3};
-use shell::tracks::{Averages, ConstraintStrength, ForceLimit, Reshaping, TrackedSetup, TrackedShell};
+use shell::tracks::{Averages, ConstraintStrength, Reshaping, TrackedSetup, TrackedShell, greatest_pulls};
 use shell::{Bending, Cloth, ClothBuilder, Material, Plasticity, Uvs, WindField};
 
 use super::Tracks;
@@ -46,14 +46,11 @@ impl Tracks {
         let cloth = recipe.make(&parts.rest).map_err(LayerError::new)?;
         let mut known = parts.known;
         cloth.report.massless.iter().for_each(|&point| known[point as usize] = true);
-        let (first, second) = (parts.first.len(), parts.second.as_ref().map_or(0, Averages::len));
-        let averages = match &parts.second {
-            Some(second) => parts.first.and(second),
-            None => parts.first,
-        };
-        let strength = strengths(settings, input, &averages, first, &cloth.masses)?;
-        let force_limit =
-            settings.max_pull.map(|pull| ForceLimit::new(pull, &averages.tracked, &cloth.masses));
+        let first = parts.first.len();
+        let sets: Vec<usize> = std::iter::once(&parts.first).chain(&parts.later).map(Averages::len).collect();
+        let averages = parts.later.iter().fold(parts.first, |all, later| all.and(later));
+        let strength = strengths(settings, input, &averages, &sets, parts.shares, &cloth.masses)?;
+        let pulls = greatest_pulls(&averages.tracked, &cloth.masses, settings.max_pull, &material);
         let mut warnings = Vec::new();
         if !cloth.report.degenerate_triangles.is_empty() {
             let count = cloth.report.degenerate_triangles.len();
@@ -68,8 +65,8 @@ impl Tracks {
             ),
             ("averages".into(), format!("{first}")),
         ];
-        if second > 0 {
-            notes.push(("averages afterwards".into(), format!("{second}")));
+        if averages.len() > first {
+            notes.push(("averages afterwards".into(), format!("{}", averages.len() - first)));
         }
         for relief in &settings.relief {
             recipe.make(&relief.shape.pressed(&parts.rest, &parts.triangles)).map_err(LayerError::new)?;
@@ -79,14 +76,16 @@ impl Tracks {
             keys: settings.relief.iter().map(|relief| relief.keys.clone()).collect(),
             rebuild: Box::new(move |rest: &[Vec3]| recipe.make(rest).ok()),
         });
-        let size = Bounds::of(input.mesh().rest()).diagonal();
+        let guide_rest = input.mesh().rest();
+        let size = Bounds::of(guide_rest.iter().copied()).diagonal();
         let (shell, body) = TrackedShell::new(TrackedSetup {
             rest: &parts.rest,
+            guide_rest: Some(&guide_rest),
             cloth,
             friction: material.damping_time(),
             averages: Some(averages),
             strength,
-            force_limit,
+            greatest_pulls: pulls,
             correspondence: parts.correspondence,
             known,
             gravity: Vec3::from(settings.gravity),
@@ -113,18 +112,20 @@ impl Tracks {
     }
 }
 
-/// Strengths of all averages over time: loosened regions, and the first set letting go as the second takes hold.
+/// Strengths of all averages over time: loosened regions, and sets letting go as others take hold. `sets` has the number of averages in
+/// each.
 fn strengths(
     settings: &Tracks,
     input: &Target,
     averages: &Averages,
-    first: usize,
+    sets: &[usize],
+    shares: Vec<Vec<[f64; 2]>>,
     masses: &[f64],
 ) -> Result<ConstraintStrength, LayerError> {
-    if settings.loosen.is_empty() && settings.then.is_none() {
+    if settings.loosen.is_empty() && sets.len() == 1 && shares.iter().all(Vec::is_empty) {
         return Ok(ConstraintStrength::hard());
     }
-    let mut keys: Vec<Vec<[f64; 2]>> = vec![Vec::new(); averages.len()];
+    let mut keys = shares;
     for loosen in &settings.loosen {
         let weights = loosen.region.weights(&input.clip, input.mesh, &input.files)?;
         for (r, keys) in keys.iter_mut().enumerate() {
@@ -141,15 +142,45 @@ fn strengths(
             }
         }
     }
-    if let Some(then) = &settings.then {
-        for (r, keys) in keys.iter_mut().enumerate() {
-            let ends = if r < first { [1.0, 0.0] } else { [0.0, 1.0] };
-            // both hold half-way, so that in between nothing falls
-            let middle = 0.5 * (then.from + then.to);
-            *keys = multiplied(keys, &[[then.from, ends[0]], [middle, 0.9], [then.to, ends[1]]]);
+    if sets.len() > 1 {
+        let mut rows = keys.iter_mut();
+        for (set, fade) in sets.iter().zip(faded(settings)) {
+            rows.by_ref().take(*set).for_each(|keys| *keys = multiplied(keys, &fade));
         }
     }
     Ok(ConstraintStrength::new(keys, &averages.tracked, masses, settings.follow_stiffness))
+}
+
+/// The strength of every set of averages over time, `tests` first. Shares add up to one; at half each still holds with 0.9, so that in
+/// between nothing falls, and one alone is exact.
+fn faded(settings: &Tracks) -> Vec<Vec<[f64; 2]>> {
+    let then = settings.then.iter().map(|then| vec![[then.from, 0.0], [then.to, 1.0]]);
+    let later: Vec<Vec<[f64; 2]>> = then.chain(settings.fade.iter().map(|fade| fade.keys.clone())).collect();
+    let shares = |time: f64| -> Vec<f64> {
+        let own: Vec<f64> =
+            later.iter().map(|keys| shell::tracks::linear_between(keys, time).clamp(0.0, 1.0)).collect();
+        let sum: f64 = own.iter().sum();
+        let first = (1.0 - sum).max(0.0);
+        std::iter::once(first).chain(own.iter().map(|share| share / sum.max(1.0))).collect()
+    };
+    let mut times: Vec<f64> = later.iter().flatten().map(|key| key[0]).collect();
+    times.sort_by(f64::total_cmp);
+    times.dedup();
+    // where a share passes one half, the curve of its strength has a bend
+    let mut bends = Vec::new();
+    for pair in times.windows(2) {
+        for (a, b) in shares(pair[0]).into_iter().zip(shares(pair[1])) {
+            if (a - 0.5) * (b - 0.5) < 0.0 {
+                bends.push(pair[0] + (pair[1] - pair[0]) * (0.5 - a) / (b - a));
+            }
+        }
+    }
+    times.extend(bends);
+    times.sort_by(f64::total_cmp);
+    times.dedup();
+    let strength = |share: f64| if share <= 0.5 { 1.8 * share } else { 0.8 + 0.2 * share };
+    let of = |set: usize| times.iter().map(|&time| [time, strength(shares(time)[set])]).collect();
+    (0..=later.len()).map(of).collect()
 }
 
 /// The product of two curves, at the keys of both.

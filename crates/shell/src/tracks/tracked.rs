@@ -10,15 +10,18 @@ use dynamics::{
 use geometry::{Bounds, Prolongation, Vec3, rigid_motion};
 use linear::ConstraintRows;
 
-use super::{Averages, ConstraintStrength, ForceLimit, linear_between};
+use super::averages::CARRIED;
+use super::{Averages, ConstraintStrength, linear_between};
 use crate::actor::carry_along;
-use crate::{Cloth, Creases, FabricStrain, Membrane, Plasticity, Strain};
+use crate::{Cloth, ClothLimits, Creases, FabricStrain, Membrane, Plasticity, Strain, StrainLimits};
 
 /// What a tracked shell is made of.
 pub struct TrackedSetup<'a> {
     /// Undeformed points of the tracked mesh.
     pub rest: &'a [Vec3],
-    /// Its elements.
+    /// Undeformed points of the guide, where the tracked mesh need not lie on it.
+    pub guide_rest: Option<&'a [Vec3]>,
+    /// Its elements. Its limits hold where averages may give way.
     pub cloth: Cloth,
     /// Rayleigh's β of its internal friction, in seconds.
     pub friction: f64,
@@ -26,8 +29,8 @@ pub struct TrackedSetup<'a> {
     pub averages: Option<Averages>,
     /// How hard each constraint is held, over time.
     pub strength: ConstraintStrength,
-    /// How hard each may pull, if there is a limit.
-    pub force_limit: Option<ForceLimit>,
+    /// How hard each may pull, in newtons: see [`greatest_pulls`](super::greatest_pulls). Empty: as hard as it takes.
+    pub greatest_pulls: Vec<f64>,
     /// From the guide's points to those of the tracked mesh.
     pub correspondence: Prolongation,
     /// Points that follow the guide exactly.
@@ -61,7 +64,8 @@ pub struct TrackedShell {
     part: Part,
     averages: Option<Averages>,
     strength: Arc<ConstraintStrength>,
-    force_limit: Option<ForceLimit>,
+    has_greatest_pulls: bool,
+    limits: Vec<StrainLimits>,
     correspondence: Prolongation,
     known: Vec<bool>,
     membranes: Vec<([u32; 3], Membrane)>,
@@ -73,23 +77,30 @@ pub struct TrackedShell {
     shaped: Vec<f64>,
     size: f64,
     rest: Vec<Vec3>,
+    /// The guide at rest and how far each point is from it, where they are apart.
+    offsets: Option<(Vec<Vec3>, Vec<Vec3>)>,
     jump: f64,
     /// The first frame, and the way to the present one.
     first: Option<StillGuide>,
     span: GuideSpan,
     /// Why physics is off in the frame begun.
     fallbacks: Vec<String>,
-    /// How many constraints slipped in the frame before.
+    /// How many constraints slipped in the frame before, and how many triangles were beyond their limits.
     slipping: usize,
+    beyond: usize,
 }
 
 impl TrackedShell {
     /// The shell, and the body it brings along.
     pub fn new(setup: TrackedSetup<'_>) -> (Self, BodyBuilder) {
-        let TrackedSetup { rest, cloth, friction, averages, strength, .. } = setup;
-        let TrackedSetup { correspondence, known, gravity, plasticity, reshaping, force_limit, jump, .. } =
-            setup;
+        let TrackedSetup { rest, guide_rest, cloth, friction, averages, strength, .. } = setup;
+        let TrackedSetup {
+            correspondence, known, gravity, plasticity, reshaping, greatest_pulls, jump, ..
+        } = setup;
         let (is_plastic, is_reshaped) = (plasticity.is_some(), reshaping.is_some());
+        // averages that never give way leave a fabric no choice
+        let has_greatest_pulls = !greatest_pulls.is_empty();
+        let limits = if has_greatest_pulls { cloth.strain_limits() } else { ClothLimits::default() };
         let mut membranes = Elements::new(cloth.membranes.iter().copied()).damped(friction);
         let mut hinges = Elements::new(cloth.hinges).damped(friction);
         if is_reshaped {
@@ -108,12 +119,16 @@ impl TrackedShell {
             .force(Forces(Elements::new(cloth.air)))
             .known(known.clone())
             .averages(rows)
+            .greatest_pulls(greatest_pulls)
+            .limit(limits)
             .gravity(gravity);
+        let offsets = guide_rest.and_then(|guide| offsets(guide, rest, &correspondence));
         let shell = Self {
             part: body.part(),
             averages,
             strength: Arc::new(strength),
-            force_limit,
+            has_greatest_pulls,
+            limits: if has_greatest_pulls { cloth.limits } else { Vec::new() },
             correspondence,
             known,
             membranes: cloth.membranes,
@@ -124,33 +139,15 @@ impl TrackedShell {
             shaped: Vec::new(),
             size: Bounds::of(rest.iter().copied()).diagonal(),
             rest: rest.to_vec(),
+            offsets,
             jump,
             first: None,
             span: GuideSpan::default(),
             fallbacks: Vec::new(),
             slipping: 0,
+            beyond: 0,
         };
         (shell, body)
-    }
-
-    /// How hard each constraint pulls now, in newtons; nothing without limits.
-    fn forces(&self, state: &State, constraint_forces: &[Vec3]) -> Vec<f64> {
-        let (Some(averages), Some(force_limit)) = (&self.averages, &self.force_limit) else {
-            return Vec::new();
-        };
-        let mut compliance = vec![0.0; averages.len()];
-        self.strength.set(state.time, &mut compliance);
-        force_limit.add_slack(&mut compliance);
-        let mut wanted = vec![Vec3::ZERO; averages.len()];
-        let mut speeds = wanted.clone();
-        self.span.averages.sample(state.time, &mut wanted, &mut speeds);
-        let reached = averages.tracked.multiply(self.positions(state));
-        (0..averages.len())
-            .map(|r| match compliance[r] > 0.0 {
-                true => wanted[r].distance(reached[r]) / compliance[r],
-                false => constraint_forces[r].length(),
-            })
-            .collect()
     }
 
     /// Gives the state the rest shape of the moment.
@@ -189,6 +186,15 @@ impl TrackedShell {
         }
     }
 
+    /// A mesh that does not lie on its guide begins as far from it as it is at rest, turned as the guide is.
+    fn keep_off(&self, guide: &[Vec3], start: &mut [Vec3]) {
+        let Some((guide_rest, offsets)) = &self.offsets else { return };
+        let (turn, _) = rigid_motion(guide_rest, guide);
+        for i in (0..start.len()).filter(|&i| !self.known[i]) {
+            start[i] += turn * offsets[i];
+        }
+    }
+
     fn positions<'a>(&self, state: &'a State) -> &'a [Vec3] {
         &state.positions[self.part.points.clone()]
     }
@@ -213,14 +219,14 @@ impl TrackedShell {
         let Some(averages) = &self.averages else { return 0.0 };
         let gaps = averages.guide.multiply(guide).into_iter();
         let gaps = gaps.zip(averages.tracked.multiply(self.positions(state))).enumerate();
-        gaps.filter(|(row, _)| self.strength.is_hard(*row, state.time) && !self.slips(*row))
+        gaps.filter(|(row, _)| self.strength.is_hard(*row, state.time) && !self.slips(state, *row))
             .map(|(_, (want, have))| want.distance(have) / self.size)
             .fold(0.0, f64::max)
     }
 
     /// Whether a constraint gives way now, because more force than its limit would be needed to hold it.
-    pub fn slips(&self, row: usize) -> bool {
-        self.force_limit.as_ref().is_some_and(|force_limit| force_limit.slips(row))
+    pub fn slips(&self, state: &State, row: usize) -> bool {
+        state.slack.get(self.part.averages.start + row).is_some_and(|slack| *slack > 0.0)
     }
 
     /// How far each average is from the guide's, in metres, with its name.
@@ -232,15 +238,19 @@ impl TrackedShell {
     }
 
     /// Tells of constraints that slip.
-    fn report_slipping(&mut self, gaps: &[(String, f64)], report: &mut ActorReport) {
+    fn report_slipping(&mut self, state: &State, gaps: &[(String, f64)], report: &mut ActorReport) {
         let slipping: Vec<&(String, f64)> =
-            gaps.iter().enumerate().filter(|(row, _)| self.slips(*row)).map(|(_, gap)| gap).collect();
+            gaps.iter().enumerate().filter(|(row, _)| self.slips(state, *row)).map(|(_, gap)| gap).collect();
         let count = slipping.len();
         report.add("tracking/averages that slip", "", count as f64);
+        let sum: f64 = slipping.iter().map(|(_, gap)| gap).sum();
+        report.add("tracking/slip, mean", "m", if count > 0 { sum / count as f64 } else { 0.0 });
         let worst = slipping.iter().max_by(|a, b| a.1.total_cmp(&b.1));
         if let (Some((name, gap)), 0) = (worst, self.slipping) {
             report.warnings.push(format!(
-                "from here on the animation is not reached everywhere: `max_pull` lets {count} averages slip, `{name}` by {gap:.3} m"
+                "from here on the animation is not reached everywhere: {count} averages give way, `{name}` by {:.1} mm, because more pull would be \
+                 needed than `max_pull` and the limits of the fabric allow",
+                1e3 * gap
             ));
         }
         self.slipping = count;
@@ -263,7 +273,8 @@ impl Actor for TrackedShell {
         state: &mut State,
     ) -> Result<(), Error> {
         let guide = window.here();
-        let start = self.correspondence.vectors(guide);
+        let mut start = self.correspondence.vectors(guide);
+        self.keep_off(guide, &mut start);
         let points = self.part.points.clone();
         state.positions[points.clone()].copy_from_slice(&start);
         state.velocities[points.clone()].fill(held.unwrap_or_else(|| self.first_velocity(window)));
@@ -311,22 +322,15 @@ impl Actor for TrackedShell {
     }
 
     fn guide(&self) -> Box<dyn Guide> {
-        let (strength, force_limit) = (self.strength.clone(), self.force_limit.clone());
-        Box::new(ConstrainedSpan { span: self.span.clone(), strength, force_limit })
+        Box::new(ConstrainedSpan { span: self.span.clone(), strength: self.strength.clone() })
     }
 
     fn is_changing(&self) -> bool {
-        self.is_plastic || self.reshaping.is_some() || self.force_limit.is_some()
+        self.is_plastic || self.reshaping.is_some()
     }
 
     fn begin_interval(&mut self, _: &Body, state: &mut State) {
         self.renew(state);
-        self.force_limit.iter_mut().for_each(ForceLimit::begin);
-    }
-
-    fn accepts(&mut self, state: &State, constraint_forces: &[Vec3]) -> bool {
-        let forces = self.forces(state, constraint_forces);
-        !self.force_limit.as_mut().is_some_and(|force_limit| force_limit.is_exceeded(&forces))
     }
 
     fn end_interval(&mut self, _: &Body, state: &mut State) {
@@ -348,12 +352,14 @@ impl Actor for TrackedShell {
         let gaps: Vec<(String, f64)> = gaps.collect();
         let farthest = gaps.iter().map(|(_, gap)| *gap).fold(0.0, f64::max);
         report.add("tracking/farthest average", "m", farthest);
-        if self.force_limit.is_some() {
-            self.report_slipping(&gaps, &mut report);
+        if self.has_greatest_pulls {
+            self.report_slipping(state, &gaps, &mut report);
         }
         let strain = Strain::measure(&self.membranes, self.positions(state));
         report.add("strain/mean", "%", 100.0 * strain.mean);
-        FabricStrain::measure(&self.membranes, &[], &self.known, self.positions(state)).report(&mut report);
+        let strain = FabricStrain::measure(&self.membranes, &self.limits, &self.known, self.positions(state));
+        strain.report(&mut report);
+        report.warnings.extend(strain.warning(&mut self.beyond));
         let crease = self.deepest_crease(state);
         if crease > 0.0 {
             report.add("crease/deepest", "1/m", crease);
@@ -361,23 +367,19 @@ impl Actor for TrackedShell {
         report
     }
 
-    fn to_bytes(&self) -> Vec<u8> {
-        self.force_limit
-            .iter()
-            .flat_map(|limit| limit.slack())
-            .flat_map(|slack| slack.to_le_bytes())
-            .collect()
-    }
-
     fn restore(&mut self, bytes: &[u8]) -> bool {
-        let (words, []) = bytes.as_chunks::<8>() else { return false };
-        let slack: Vec<f64> = words.iter().map(|word| f64::from_le_bytes(*word)).collect();
         self.shaped.clear();
-        match &mut self.force_limit {
-            Some(force_limit) => force_limit.restore(&slack),
-            None => slack.is_empty(),
-        }
+        bytes.is_empty()
     }
+}
+
+/// The guide at rest and how far tracked points are from it; none where they lie on it.
+fn offsets(guide: &[Vec3], rest: &[Vec3], correspondence: &Prolongation) -> Option<(Vec<Vec3>, Vec<Vec3>)> {
+    let size = Bounds::of(rest.iter().copied()).diagonal();
+    let carried = correspondence.vectors(guide);
+    let offsets: Vec<Vec3> = rest.iter().zip(carried).map(|(rest, carried)| *rest - carried).collect();
+    let lies_on = offsets.iter().all(|offset| offset.length() <= CARRIED * size);
+    (!lies_on).then(|| (guide.to_vec(), offsets))
 }
 
 /// A tracked shell in a scene of its own.
@@ -434,11 +436,10 @@ struct GuideSpan {
     averages: Arc<Span>,
 }
 
-/// A span with the strength of its constraints and the limit of their force.
+/// A span with the strength of its constraints.
 struct ConstrainedSpan {
     span: GuideSpan,
     strength: Arc<ConstraintStrength>,
-    force_limit: Option<ForceLimit>,
 }
 
 impl Guide for ConstrainedSpan {
@@ -452,13 +453,7 @@ impl Guide for ConstrainedSpan {
     }
 
     fn compliance(&self, time: f64, compliance: &mut [f64]) {
-        if let Some(force_limit) = &self.force_limit {
-            compliance.fill(0.0);
-            self.strength.set(time, compliance);
-            force_limit.add_slack(compliance);
-        } else {
-            self.strength.set(time, compliance);
-        }
+        self.strength.set(time, compliance);
     }
 }
 

@@ -3,7 +3,7 @@
 use geometry::{Mat3, Vec3};
 use linear::Matrix;
 
-use crate::stage::{NewtonReport, NewtonSettings, Stage, Workspace};
+use crate::stage::{NewtonReport, NewtonSettings, Stage, Workspace, YieldingRows};
 use crate::{Body, Elements, Error, GuideSample, Spring, StageConstraint, StageHistory, StepBound};
 
 const G: f64 = 9.81;
@@ -24,12 +24,12 @@ fn solve(
         other_guess: None,
         history: StageHistory { implicit_dt: 1e4, positions: [(1.0, start), (0.0, start)], internal: &[] },
         sample: GuideSample { time: 0.0, guide_positions: start, guide_velocities: &zeros },
-        rows: body.averages(),
         averages: &[],
     };
     let mut x = start.to_vec();
     let mut work = Workspace::new(body, linear::Settings::default()).unwrap();
-    let report = work.solve(body, &stage, settings, constraints, &mut x).unwrap();
+    let mut rows = YieldingRows::new(body);
+    let report = work.solve(body, &stage, settings, &mut rows, constraints, &mut x).unwrap();
     (report, x)
 }
 
