@@ -9,6 +9,7 @@ mod enrich;
 mod film;
 mod formats;
 mod inextensible;
+mod limits;
 mod linear;
 mod morph;
 mod motion;
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
         "film" => film::run(options),
         "formats" => formats::run(options),
         "inextensible" => inextensible::run(options),
+        "limits" => limits::run(options),
         "linear" => linear::run(options),
         "morph" => morph::run(options),
         "motion" => motion::run(options),
@@ -52,7 +54,7 @@ fn main() -> ExitCode {
         "upsample" => upsample::run(options),
         _ => {
             eprintln!(
-                "usage: cargo run --release -p benches -- NAME [--peers], NAME one of: contact, enrich, film, formats, inextensible, linear, morph, motion, pipeline, s1-cloth, s2-solid, skeleton, smoke, torture, tracks, upsample"
+                "usage: cargo run --release -p benches -- NAME [--peers], NAME one of: contact, enrich, film, formats, inextensible, limits, linear, morph, motion, pipeline, s1-cloth, s2-solid, skeleton, smoke, torture, tracks, upsample"
             );
             ExitCode::from(2)
         }

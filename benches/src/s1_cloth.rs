@@ -118,6 +118,16 @@ pub(crate) fn run(options: &[String]) -> ExitCode {
     ExitCode::SUCCESS
 }
 
+/// Milliseconds a frame of the sheet, with the limits of cotton or without.
+pub(crate) fn timed_sheet(cells: usize, frames: usize, limits: bool) -> f64 {
+    let mut sheet = Sheet::with_limits(cells, None, limits);
+    let start = Instant::now();
+    for _ in 0..frames {
+        sheet.advance(1.0 / 24.0);
+    }
+    1e3 * start.elapsed().as_secs_f64() / frames.max(1) as f64
+}
+
 fn simulate(name: String, cells: usize, frame_rate: f64, substeps: Option<usize>) -> Run {
     let mut sheet = Sheet::new(cells, substeps);
     let frames = (DURATION * frame_rate).round() as usize;

@@ -12,7 +12,8 @@ pub(crate) const SIZE: f64 = 2.0;
 /// 0.25 kg/m², hard to stretch, easy to shear, as hard to bend as felt, with friction: stiff enough that the corner that carries
 /// half of the swinging sheet stretches by less than a percent, and smooth enough that the flick of the free edge has one
 /// answer. (A softer sheet crumples there, and where its corners go is chaos: 9 % of its size apart at D = 0.01 N·m.)
-fn material() -> Material {
+fn material(limits: bool) -> Material {
+    let limit = limits.then_some(0.03);
     Material {
         area_density: 0.25,
         stretch_warp: 4e5,
@@ -26,9 +27,9 @@ fn material() -> Material {
         air_drag: 0.0,
         yield_curvature: None,
         hardening: 0.0,
-        limit_warp: None,
-        limit_weft: None,
-        limit_shear: None,
+        limit_warp: limit,
+        limit_weft: limit,
+        limit_shear: limits.then_some(0.5),
     }
 }
 
@@ -46,6 +47,11 @@ pub(crate) struct Sheet {
 impl Sheet {
     /// Horizontal and at rest, pinned at two corners. `None` substeps: as many as the error estimate asks for.
     pub(crate) fn new(cells: usize, substeps: Option<usize>) -> Self {
+        Self::with_limits(cells, substeps, false)
+    }
+
+    /// With the limits of cotton, or without.
+    pub(crate) fn with_limits(cells: usize, substeps: Option<usize>, limits: bool) -> Self {
         let side = cells + 1;
         let h = SIZE / cells as f64;
         let points: Vec<Vec3> =
@@ -57,17 +63,18 @@ impl Sheet {
             // diagonals alternate, so that no direction is favoured
             triangles.extend(if (i + j) % 2 == 0 { [[a, b, c], [a, c, d]] } else { [[a, b, d], [b, c, d]] });
         }
-        let material = material();
+        let material = material(limits);
         let cloth =
             ClothBuilder::new(&points, &triangles, &material).warp(Vec3::X).build().expect("a sound sheet");
         let mut known = vec![false; points.len()];
         (known[0], known[cells]) = (true, true);
-        let friction = material.damping_time();
+        let (friction, limits) = (material.damping_time(), cloth.strain_limits());
         let assembly = Stopwatch::default();
         let body = Body::builder(cloth.masses.clone())
             .energy(assembly.timed(Elements::new(cloth.membranes).damped(friction)))
             .energy(assembly.timed(Elements::new(cloth.hinges).damped(friction)))
             .known(known)
+            .limit(limits)
             .gravity(Vec3::new(0.0, -9.81, 0.0))
             .build()
             .expect("a sound body");

@@ -1,0 +1,168 @@
+//! Limits of stretch: whether every frame keeps them, what they cost, and whether cloth drapes alike however it is cut into triangles.
+
+mod drape;
+
+use std::process::ExitCode;
+use std::time::Instant;
+
+use serde_json::{Map, json};
+use shot::{BakeOptions, Context};
+
+use crate::s1_cloth::timed_sheet;
+use crate::scratch::Scratch;
+
+/// Frames of each scene.
+const FRAMES: usize = 36;
+/// Cells along the sheet of S1.
+const S1_CELLS: usize = 50;
+
+/// A shot whose frames are to keep their limits: its sample, its layer, and the limits of warp and weft.
+struct Scene {
+    name: &'static str,
+    sample: &'static str,
+    layer: &'static str,
+    limit: f64,
+}
+
+const SCENES: [Scene; 5] = [
+    Scene {
+        name: "flag",
+        sample: "flag",
+        layer: "kind = \"cloth\"\nmesh = \"flag\"\nfollow = { group = \"hoist\" }\ncontact = { thickness = 0.003 }\n\
+            wind = { direction = [1.0, 0.0, 0.2], speed = 6.0, gust = 0.3, variation = 0.6, seed = 3 }",
+        limit: 0.03,
+    },
+    Scene {
+        name: "sheet",
+        sample: "sheet",
+        layer: "kind = \"cloth\"\nfollow = { group = \"pins\" }\nsubsteps = 1",
+        limit: 0.03,
+    },
+    Scene {
+        name: "curtain",
+        sample: "curtain",
+        layer: "kind = \"cloth\"\nmesh = \"curtain\"\nmaterial = \"denim\"\nfollow = { group = \"rings\" }\n\
+            contact = { thickness = 0.004 }",
+        limit: 0.02,
+    },
+    Scene {
+        name: "swing",
+        sample: "preview",
+        layer: "kind = \"cloth\"\nmesh = \"alone\"\nmaterial = \"silk\"\nfollow = { group = \"hands\" }\n\
+            contact = { thickness = 0.003 }",
+        limit: 0.03,
+    },
+    Scene {
+        name: "drawn",
+        sample: "drawn",
+        layer: "kind = \"tracks\"\nmesh = \"limited\"\nmaterial = \"cotton\"\nsubdivide = 3\nfabric = { limit = 0.03 }\n\
+            contact = { thickness = 0.003 }",
+        limit: 0.03,
+    },
+];
+
+/// Without limits, for the ratio.
+const UNLIMITED: &str = "\nlimit_warp = 10.0\nlimit_weft = 10.0\nlimit_shear = 10.0";
+
+/// Runs the benchmark.
+pub(crate) fn run(options: &[String]) -> ExitCode {
+    let frames = match options {
+        [] => Some(FRAMES),
+        [name, value] if name == "--frames" => value.parse().ok().filter(|frames| *frames > 0),
+        _ => None,
+    };
+    let Some(frames) = frames else {
+        eprintln!("known options: --frames N");
+        return ExitCode::from(2);
+    };
+    match measure(frames) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// How a scene went.
+struct Outcome {
+    /// The largest stretch along warp or weft of all frames.
+    stretch: f64,
+    seconds: f64,
+}
+
+fn measure(frames: usize) -> Result<(), Box<dyn std::error::Error>> {
+    println!("{:<10} {:>9} {:>9} {:>11} {:>9}", "scene", "stretch", "limit", "over limit", "s");
+    let (mut over, mut flag_seconds) = (Map::new(), 0.0);
+    for scene in &SCENES {
+        let Outcome { stretch, seconds } = scene.bake("", frames)?;
+        // figures come from single precision
+        let excess = (stretch / scene.limit - 1.0).max(0.0);
+        println!(
+            "{:<10} {:>8.3}% {:>8.3}% {:>10.4}% {:>9.2}",
+            scene.name,
+            100.0 * stretch,
+            100.0 * scene.limit,
+            100.0 * excess,
+            seconds
+        );
+        over.insert(scene.name.into(), json!(excess));
+        if scene.name == "flag" {
+            flag_seconds = seconds;
+        }
+    }
+    let free = SCENES[0].bake(UNLIMITED, frames)?;
+    println!(
+        "{:<10} {:>8.3}% {:>9} {:>11} {:>9.2}",
+        "flag, free",
+        100.0 * free.stretch,
+        "–",
+        "–",
+        free.seconds
+    );
+    let [limited, plain] = [true, false].map(|limits| timed_sheet(S1_CELLS, frames, limits));
+    println!("\nS1 at {S1_CELLS} cells: {limited:.1} ms a frame with limits, {plain:.1} without");
+    let drapes = drape::all(2 * frames)?;
+    println!("\n{:<16} {:>8} {:>10} {:>6}", "draped disc", "points", "lowest m", "folds");
+    for drape in &drapes {
+        println!("{:<16} {:>8} {:>10.4} {:>6}", drape.name, drape.points, drape.lowest, drape.folds);
+    }
+    let lowest = drapes.iter().map(|drape| drape.lowest);
+    let (least, most) =
+        (lowest.clone().fold(f64::INFINITY, f64::min), lowest.fold(f64::NEG_INFINITY, f64::max));
+    let folds: Map<_, _> = drapes.iter().map(|drape| (drape.name.into(), json!(drape.folds))).collect();
+    let result = json!({
+        "bench": "limits",
+        "max_over_limit": over,
+        "flag_ratio": flag_seconds / free.seconds,
+        "s1_ratio": limited / plain,
+        "drape_lowest_spread": (most - least) / drape::OVERHANG,
+        "folds": folds,
+        "frames": frames,
+        "threads": rayon::current_num_threads(),
+    });
+    println!("{result}");
+    Ok(())
+}
+
+impl Scene {
+    /// Bakes the first frames, with these lines added to the layer.
+    fn bake(&self, added: &str, frames: usize) -> Result<Outcome, Box<dyn std::error::Error>> {
+        let folder = Scratch::new()?;
+        let Self { sample, layer, .. } = self;
+        let text = format!(
+            "[input]\nsample = \"{sample}\"\n\n[[layer]]\n{layer}{added}\n\n[output]\nfiles = []\nreport = false\n"
+        );
+        let shot = followthrough::parse(&text)?;
+        let range = Some(format!("0-{frames}").parse()?);
+        let options =
+            BakeOptions { out: Some(folder.path().join("out")), frames: range, ..BakeOptions::default() };
+        let clock = Instant::now();
+        let bake = shot.bake(&options, &Context::SILENT)?;
+        let seconds = clock.elapsed().as_secs_f64();
+        let strains = bake.layers[0].figures.iter().flat_map(|figures| {
+            ["strain/warp", "strain/weft"].into_iter().filter_map(|name| figures.get(name))
+        });
+        Ok(Outcome { stretch: strains.fold(0.0, f64::max) / 100.0, seconds })
+    }
+}

@@ -1,0 +1,104 @@
+//! One disc of cotton over a smaller one, cut into triangles in several ways: it must hang alike.
+
+use std::f64::consts::TAU;
+
+use dynamics::{Body, Elements, Settings, State, StaticGuide, Stepper};
+use geometry::Vec3;
+use shell::{ClothBuilder, Material};
+
+/// Radii of the cloth and of the disc that holds it, in metres, as in Cusick's drape test enlarged.
+const RADIUS: f64 = 0.3;
+const HELD: f64 = 0.18;
+/// What hangs over.
+pub(super) const OVERHANG: f64 = RADIUS - HELD;
+/// Times the damping of cotton: it is to come to rest.
+const CALM: f64 = 8.0;
+
+/// How a disc hangs.
+pub(super) struct Drape {
+    pub(super) name: &'static str,
+    pub(super) points: usize,
+    /// How far the lowest point is below the disc, in metres.
+    pub(super) lowest: f64,
+    /// Waves along the rim.
+    pub(super) folds: usize,
+}
+
+/// The same cloth on grids of two sizes, a grid that is turned, and one whose diagonals all run one way.
+pub(super) fn all(frames: usize) -> Result<Vec<Drape>, Box<dyn std::error::Error>> {
+    let eighth = TAU / 8.0;
+    Ok(vec![
+        drape("alternating", 24, 0.0, true, frames)?,
+        drape("turned by 45°", 24, eighth, true, frames)?,
+        drape("one way", 24, 0.0, false, frames)?,
+        drape("finer", 32, 0.0, true, frames)?,
+    ])
+}
+
+fn drape(
+    name: &'static str,
+    cells: usize,
+    turn: f64,
+    alternates: bool,
+    frames: usize,
+) -> Result<Drape, Box<dyn std::error::Error>> {
+    let (points, triangles) = disc(cells, turn, alternates);
+    let preset = Material::preset("cotton")?;
+    let material = Material { damping: CALM * preset.damping, ..preset };
+    let cloth = ClothBuilder::new(&points, &triangles, &material).warp(Vec3::X).build()?;
+    let known: Vec<bool> = points.iter().map(|p| p.x.hypot(p.z) <= HELD + 1e-9).collect();
+    let (friction, limits) = (material.damping_time(), cloth.strain_limits());
+    let body = Body::builder(cloth.masses.clone())
+        .energy(Elements::new(cloth.membranes).damped(friction))
+        .energy(Elements::new(cloth.hinges).damped(friction))
+        .known(known)
+        .limit(limits)
+        .gravity(-9.81 * Vec3::Y)
+        .build()?;
+    let mut stepper = Stepper::new(&body, &points, Settings::default())?;
+    let (mut state, guide) = (State::at_rest(points.clone()), StaticGuide::new(points.clone()));
+    for _ in 0..frames {
+        stepper.advance(&body, &mut state, &guide, 1.0 / 24.0, &mut [])?;
+    }
+    let lowest = -state.positions.iter().map(|p| p.y).fold(0.0, f64::min);
+    Ok(Drape { name, points: points.len(), lowest, folds: folds(&points, &state.positions) })
+}
+
+/// A square grid drawn onto a disc (Shirley & Chiu 1997), turned, with a grain of unevenness: nothing in the world is symmetric.
+fn disc(cells: usize, turn: f64, alternates: bool) -> (Vec<Vec3>, Vec<[u32; 3]>) {
+    let side = cells + 1;
+    let place = |k: usize| {
+        let [a, b] = [k % side, k / side].map(|i| 2.0 * i as f64 / cells as f64 - 1.0);
+        let (r, angle) = match (a.abs() > b.abs(), a == 0.0 && b == 0.0) {
+            (_, true) => (0.0, 0.0),
+            (true, _) => (a, TAU / 8.0 * b / a),
+            (false, _) => (b, TAU / 4.0 - TAU / 8.0 * a / b),
+        };
+        let (sin, cos) = (angle + turn).sin_cos();
+        let (x, z) = (RADIUS * r * cos, RADIUS * r * sin);
+        Vec3::new(x, 1e-4 * (5.0 * z.atan2(x)).sin() * r.abs(), z)
+    };
+    let mut triangles = Vec::new();
+    for (i, j) in (0..cells).flat_map(|j| (0..cells).map(move |i| (i, j))) {
+        let at = |i: usize, j: usize| (j * side + i) as u32;
+        let [a, b, c, d] = [at(i, j), at(i + 1, j), at(i + 1, j + 1), at(i, j + 1)];
+        let one = !alternates || (i + j) % 2 == 0;
+        triangles.extend(if one { [[a, b, c], [a, c, d]] } else { [[a, b, d], [b, c, d]] });
+    }
+    ((0..side * side).map(place).collect(), triangles)
+}
+
+/// How often the rim goes out and in again, seen from above: half the number of times that it passes its mean radius.
+fn folds(rest: &[Vec3], x: &[Vec3]) -> usize {
+    let mut rim: Vec<(f64, f64)> = rest
+        .iter()
+        .zip(x)
+        .filter(|(p, _)| p.x.hypot(p.z) > RADIUS - 1e-6)
+        .map(|(p, x)| (p.z.atan2(p.x), x.x.hypot(x.z)))
+        .collect();
+    rim.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mean = rim.iter().map(|(_, r)| r).sum::<f64>() / rim.len().max(1) as f64;
+    let is_out: Vec<bool> = rim.iter().map(|(_, r)| *r > mean).collect();
+    let passes = (0..is_out.len()).filter(|&i| is_out[i] != is_out[(i + 1) % is_out.len()]).count();
+    passes / 2
+}
