@@ -8,7 +8,7 @@ pub(crate) struct Demo {
     pub(crate) name: &'static str,
     /// The shot file.
     pub(crate) text: &'static str,
-    /// The training file of the operator that the shot shows, where it shows one.
+    /// The training file of the operator or the prior that the shot uses, where it uses one.
     pub(crate) training: Option<&'static str>,
 }
 
@@ -87,9 +87,10 @@ impl Demo {
         format!("{}.training.toml", self.name)
     }
 
-    /// What the operator is called.
-    pub(crate) fn operator_name(&self) -> String {
-        format!("{}.ftop", self.name)
+    /// What comes out of the training is called.
+    pub(crate) fn trained_name(&self) -> String {
+        let kind = self.training.and_then(|training| train::kind(self.name, training).ok());
+        format!("{}.{}", self.name, kind.map_or("ftop", train::Kind::extension))
     }
 
     /// The first line of the file, without its comment sign.
@@ -121,7 +122,8 @@ mod tests {
                 let read = train::check(name, training, "".as_ref(), &registry);
                 read.unwrap_or_else(|error| panic!("{name}: {error:?}"));
                 // what is to be trained is not there yet
-                mistakes.retain(|mistake| !mistake.excerpt().contains(".ftop"));
+                mistakes
+                    .retain(|mistake| ![".ftop", ".prior"].iter().any(|end| mistake.excerpt().contains(end)));
             }
             assert!(mistakes.is_empty(), "{name}: {mistakes:?}");
         }

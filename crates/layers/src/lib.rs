@@ -37,7 +37,7 @@ use shared::driver::{Driver, Member};
 
 pub use self::motion::{
     Band, FootForce, Footing, MeshFooting, Motion, Physics, PhysicsSummary, Physique, Pushing, RestingPoint,
-    Slope, Worn,
+    Slope, Worn, take,
 };
 pub use blend::Blend;
 pub use cloth::Cloth;

@@ -5,8 +5,12 @@ mod figure;
 mod physics;
 mod settings;
 
+use std::sync::Arc;
+
 use geometry::Vec3;
-use motion::{Build, External, Ground, Push, Relief, Repair, Repaired, Segment, Spring, Terrain};
+use motion::{
+    Build, External, Ground, Guide, Prior, Push, Relief, Repair, Repaired, Segment, Spring, Terrain,
+};
 use shot::{Diagnostic, FrameResult, Layer, LayerError, Settings, Simulation, Target};
 
 use self::figure::Figure;
@@ -16,7 +20,7 @@ pub use self::settings::{Band, Footing, MeshFooting, Motion, Physique, Pushing, 
 impl Settings for Motion {
     const KIND: &'static str = "motion";
     const SUMMARY: &'static str = "makes a figure's motion obey physics, feet still and weight borne";
-    const VERSION: u32 = 2;
+    const VERSION: u32 = 3;
 }
 
 impl Layer for Motion {
@@ -42,6 +46,13 @@ impl Layer for Motion {
             let names = input.clip.meshes.iter().map(|mesh| mesh.name.as_str());
             found.push(Diagnostic::unknown("ground.mesh", "mesh", mesh, names));
         }
+        if let Some(Err(mistake)) = self.prior(input) {
+            found.push(mistake);
+        }
+        if self.prior.is_some() && (self.keys.is_empty() || self.follow.is_some()) {
+            let message = "a prior says what happens between `keys`, where nothing is followed";
+            found.push(Diagnostic::new("prior", message).with_help("give `keys` and leave out `follow`"));
+        }
         let seconds = input.clip.duration();
         for (k, key) in self.keys.iter().enumerate() {
             if !(0.0..=seconds + 0.5 / input.clip.frame_rate_hz).contains(key) {
@@ -63,9 +74,19 @@ impl Layer for Motion {
 
     fn prepare(&self, input: &Target) -> Result<Box<dyn Simulation>, LayerError> {
         let figure = Figure::of(&input.clip)?;
-        let repaired = self.repair(&figure, &input.clip)?.run(&figure.take).map_err(explained)?;
+        let mut repair = self.repair(&figure, &input.clip)?;
+        if let Some(prior) = self.prior(input) {
+            let prior = prior.map_err(|mistake| LayerError::new(mistake.message()))?;
+            repair.prior = Some(Guide { weight: self.prior_weight, ..Guide::new(Arc::new(prior)) });
+        }
+        let repaired = repair.run(&figure.take).map_err(explained)?;
         Ok(Box::new(Moving { input: input.clone(), figure, repaired }))
     }
+}
+
+/// The motion of a clip's figure, in metres, as this layer sees it: to learn from.
+pub fn take(clip: &clip::Clip) -> Result<motion::Take, LayerError> {
+    Figure::of(clip).map(|figure| figure.take)
 }
 
 /// A problem of the take with what to do about it.
@@ -79,6 +100,21 @@ fn explained(error: motion::Error) -> LayerError {
 }
 
 impl Motion {
+    /// The prior, read.
+    fn prior(&self, input: &Target) -> Option<Result<Prior, Diagnostic>> {
+        let file = self.prior.as_ref()?;
+        let say = |sentence: String| {
+            Diagnostic::new("prior", sentence)
+                .with_help("`followthrough train` writes priors, from a file of `kind = \"motion\"`")
+        };
+        let bytes = input.files.read(input.files.path(file)).map_err(|error| say(error.to_string()));
+        let name = file.display();
+        Some(
+            bytes
+                .and_then(|bytes| Prior::from_bytes(&bytes).map_err(|error| say(format!("{name}: {error}")))),
+        )
+    }
+
     /// The same settings for one figure.
     fn repair(&self, figure: &Figure, clip: &clip::Clip) -> Result<Repair, LayerError> {
         let take = &figure.take;
@@ -204,6 +240,9 @@ impl Simulation for Moving {
             "m",
             self.repaired.report.follow[at] / self.figure.unit,
         );
+        if let Some(&strange) = self.repaired.strangeness.get(at) {
+            result.figures.add("unlike what was learnt/share", "", strange);
+        }
         if !self.repaired.solution.converged {
             let report = &self.repaired.report;
             result.fallbacks.push(format!(
@@ -269,6 +308,17 @@ impl Simulation for Moving {
                 most(|key| key.turned).to_degrees(),
             );
             notes.push(("key poses".into(), words));
+        }
+        if !repaired.strangeness.is_empty() {
+            let (frame, most) =
+                repaired.strangeness.iter().enumerate().fold((0, 0.0), |best, (frame, &strange)| {
+                    if strange > best.1 { (frame, strange) } else { best }
+                });
+            let mean = repaired.strangeness.iter().sum::<f64>() / repaired.strangeness.len() as f64;
+            let frame = frame + self.figure.first;
+            let words =
+                format!("{mean:.2} in the mean, {most:.2} at frame {frame}; 0 is as taught, 1 unknown");
+            notes.push(("unlike what was learnt".into(), words));
         }
         if self.figure.unit != 1.0 {
             notes.push((

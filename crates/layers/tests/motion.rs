@@ -51,6 +51,57 @@ fn a_rough_stroll_stands_on_its_feet() {
     assert_eq!(frames, again);
 }
 
+/// A prior of the stroll in a folder, and the files there.
+fn with_prior() -> (tempfile::TempDir, clip::Files) {
+    let calm = Walker { strides: 2, cell: 0.06, slide: 0.0, tremble: 0.0, frame_rate_hz: 30.0 }.clip();
+    let learning = motion::Learning { inducing: 40, ..Default::default() };
+    let prior = motion::Prior::learn(&[layers::take(&calm).unwrap()], &learning).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("walk.prior"), prior.to_bytes()).unwrap();
+    let files = clip::Files::in_folder(folder.path());
+    (folder, files)
+}
+
+#[test]
+fn a_prior_swings_the_arms_that_cost_least_when_they_hang() {
+    let (folder, files) = with_prior();
+    let clip = Walker { strides: 1, cell: 0.06, slide: 0.0, tremble: 0.0, frame_rate_hz: 30.0 }.clip();
+    let target = Target { clip: clip.clone(), mesh: 0, files };
+    let bake = |settings: Motion| {
+        assert!(settings.check(&target).is_empty(), "{:?}", settings.check(&target));
+        let mut simulation = settings.prepare(&target).unwrap();
+        let frames: Vec<_> = (0..clip.frame_count()).map(|k| simulation.frame(k).unwrap().frame).collect();
+        (frames, simulation.notes())
+    };
+    // the first frame and the last are a stride apart and alike: nothing between them says that arms swing
+    let settings = Motion { keys: vec![0.0], ..Motion::default() };
+    let guided = Motion { prior: Some("walk.prior".into()), ..settings.clone() };
+    let (plain, _) = bake(settings);
+    let (ours, notes) = bake(guided.clone());
+    let (faint, _) = bake(Motion { prior_weight: 0.01, ..guided.clone() });
+    let truth: Vec<clip::Frame> = (0..clip.frame_count()).map(|k| clip.frame(k).unwrap()).collect();
+    let off = |frames: &[clip::Frame]| {
+        let [a, b] = [frames, &truth].map(|frames| track(&clip, frames, "LeftHand"));
+        a.iter().zip(&b).map(|(a, b)| a.distance(*b)).sum::<f32>() / a.len() as f32
+    };
+    assert!(off(&ours) < 0.5 * off(&plain), "{} {} {}", off(&ours), off(&faint), off(&plain));
+    assert!(ours != faint, "the weight does not count");
+    assert!(notes.iter().any(|note| note.0 == "unlike what was learnt"), "{notes:?}");
+
+    let said = |settings: Motion| settings.check(&target)[0].message().to_owned();
+    assert!(said(Motion { keys: Vec::new(), ..guided.clone() }).contains("between `keys`"));
+    let bytes = std::fs::read(folder.path().join("walk.prior")).unwrap();
+    std::fs::write(folder.path().join("half.prior"), &bytes[..999]).unwrap();
+    assert!(said(Motion { prior: Some("half.prior".into()), ..guided.clone() }).contains("cut short"));
+    assert!(said(Motion { prior: Some("none.prior".into()), ..guided.clone() }).contains("none.prior"));
+    // of another skeleton
+    let mut stranger = clip.clone();
+    stranger.skeleton.as_mut().unwrap().joints[1].name = "Tail".into();
+    let other = Target { clip: stranger, ..target.clone() };
+    let refused = guided.prepare(&other).err().map(|error| error.to_string()).unwrap_or_default();
+    assert!(refused.contains("another skeleton"), "{refused}");
+}
+
 #[test]
 fn a_push_moves_the_chest_and_not_the_feet() {
     let clip = Walker { strides: 1, cell: 0.06, slide: 0.0, tremble: 0.0, ..Walker::default() }.clip();

@@ -14,6 +14,17 @@ pub enum Error {
     /// The operator could not be made.
     #[error("the operator: {0}")]
     Live(live::Error),
+    /// No prior could be learnt.
+    #[error(transparent)]
+    Motion(#[from] motion::Error),
+    /// A take could not be made to obey physics.
+    #[error("take `{take}`: {error}")]
+    Take {
+        /// What it is called.
+        take: String,
+        /// What is wrong with it.
+        error: motion::Error,
+    },
     /// `relearn` without pairs.
     #[error("`{motion}` has only {have} of {need} pairs in {}", folder.display())]
     NotSimulated {
@@ -27,7 +38,7 @@ pub enum Error {
         folder: PathBuf,
     },
     /// Stopped by its user.
-    #[error("stopped: `{motion}` has {done} of {of} pairs")]
+    #[error("stopped: `{motion}` has {done} of {of} frames")]
     Cancelled {
         /// The motion that was simulated.
         motion: String,

@@ -21,7 +21,7 @@ use crate::cloth::{Cloth, Named, Problem};
 use crate::file::{MeshSource, TrainingMotion, UpsampleTraining};
 use crate::judge::{Judge, Judged};
 use crate::pairs::{Handed, Pairing};
-use crate::{Error, Options, Trained, store};
+use crate::{Error, Options, Report, Trained, store};
 
 /// Frames of each motion that a quick training takes: to learn from, and to test on.
 const QUICK: [usize; 2] = [90, 30];
@@ -30,7 +30,7 @@ const WAVE_THRESHOLD: f64 = 0.05;
 
 /// How a training went and what it is worth.
 #[derive(Clone, Debug, Serialize)]
-pub struct Report {
+pub struct UpsampleReport {
     /// Points that are simulated.
     pub coarse_points: usize,
     /// Points that are shown.
@@ -203,7 +203,7 @@ impl Training {
             self.report(&learnt, &parts, &bytes, motions, microseconds, [harmonics_seconds, learn_seconds]);
         let text = serde_json::to_vec_pretty(&report).unwrap_or_default();
         shot::write_whole(&work.join("report.json"), &text)?;
-        Ok(Trained { operator: bytes, report })
+        Ok(Trained { operator: bytes, report: Report::Upsample(report) })
     }
 
     fn report(
@@ -214,7 +214,7 @@ impl Training {
         motions: Vec<Judged>,
         microseconds: f64,
         [harmonics_seconds, learn_seconds]: [f64; 2],
-    ) -> Report {
+    ) -> UpsampleReport {
         let coarse_points = parts.coarse.rest.len();
         let frames = learnt.report.frames;
         let mut remarks = Vec::new();
@@ -240,7 +240,7 @@ impl Training {
             ));
         }
         let chosen = learnt.report.chosen;
-        Report {
+        UpsampleReport {
             coarse_points,
             fine_points: parts.fine.rest.len(),
             frames,
@@ -352,7 +352,7 @@ fn toml_of(mut json: Json) -> String {
 }
 
 /// Opens what an input names; what is wrong with it is about `path`.
-fn open(reader: &Reader, folder: &Path, input: &Input, path: &str) -> Result<Clip, Diagnostic> {
+pub(crate) fn open(reader: &Reader, folder: &Path, input: &Input, path: &str) -> Result<Clip, Diagnostic> {
     let key = match (&input.file, &input.sample) {
         (Some(_), None) => format!("{path}.file"),
         (None, Some(_)) => format!("{path}.sample"),
@@ -425,7 +425,7 @@ fn microseconds(operator: &Operator<&[u8]>, pairs: &Pairs) -> Result<f64, Error>
     Ok(times[times.len() / 2])
 }
 
-impl Report {
+impl UpsampleReport {
     /// For people.
     pub fn text(&self) -> String {
         let mut lines = vec![format!(

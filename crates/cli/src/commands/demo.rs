@@ -41,7 +41,7 @@ impl Arguments {
         console.remark(&format!("{}: {}", demo.name, demo.summary()));
         if let Some(training) = demo.training {
             std::fs::create_dir_all(&out).map_err(|error| CliError::output(&out, &error))?;
-            let operator = out.join(demo.operator_name());
+            let operator = out.join(demo.trained_name());
             let mut job = Job::new(&operator);
             job.threads = self.bake.threads();
             let trained = job.run(&demo.training_name(), training, console)?;

@@ -32,7 +32,7 @@ impl Arguments {
         self.write(&self.file, text)?;
         let mut first = String::new();
         if let Some((demo, training)) = demo.and_then(|demo| Some((demo, demo.training?))) {
-            let (name, operator) = (self.file.with_file_name(demo.training_name()), demo.operator_name());
+            let (name, operator) = (self.file.with_file_name(demo.training_name()), demo.trained_name());
             self.write(&name, training)?;
             let operator = self.file.with_file_name(operator);
             first = format!("`followthrough train {} -o {}`, then ", name.display(), operator.display());

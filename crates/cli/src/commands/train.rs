@@ -1,4 +1,4 @@
-//! `train`: a training file in, an operator for a game out.
+//! `train`: a training file in; out comes an operator for a game, or a prior for the layer `motion`.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -13,16 +13,16 @@ use crate::error::CliError;
 use crate::interrupt;
 use crate::source::Trust;
 
-/// Learn from simulations: an operator that shows fine cloth over a coarse one in a game
+/// Learn from simulations: an operator that shows fine cloth over a coarse one in a game; or from takes: a prior of how people move
 ///
-/// Motions that were simulated before and have not changed are not simulated again; an interrupted training goes on where it stopped.
+/// Motions of cloth that were simulated before and have not changed are not simulated again; an interrupted training goes on where it stopped.
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// The training file
     #[arg(value_name = "TRAINING.toml")]
     training: PathBuf,
-    /// The operator to write
-    #[arg(long, short, value_name = "FILE.ftop")]
+    /// The operator, or the prior, to write
+    #[arg(long, short, value_name = "FILE")]
     out: PathBuf,
     /// Take a part of every motion only: something that moves, soon
     #[arg(long)]

@@ -1,5 +1,6 @@
 //! What a shot file says about a `motion` layer.
 
+use clip::FilePath;
 use motion::Repair;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,9 +16,15 @@ pub struct Motion {
     #[schemars(extend("minimum" = 1e-5, "maximum" = 1.0, "x-usual" = [0.001, 0.3]))]
     pub follow: Option<f64>,
     /// Seconds of the input whose poses are kept, once their feet are on the ground; first and last frame are kept too. Of the rest only the
-    /// footsteps are: the motion between is the one that needs the least torque.
+    /// footsteps are: the motion between is the one that needs the least torque, or that is most like the `prior`.
     #[schemars(extend("minimum" = 0.0, "maximum" = 1e5))]
     pub keys: Vec<f64>,
+    /// How people move, between `keys`: a prior, as `followthrough train` writes it. Default: with the least torque.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prior: Option<FilePath>,
+    /// How much the prior counts; less lets torques and the first guess between the keys count more.
+    #[schemars(extend("minimum" = 0.0, "maximum" = 1000.0, "x-usual" = [0.1, 10.0]))]
+    pub prior_weight: f64,
     /// Coefficient of friction between feet and ground.
     #[schemars(extend("minimum" = 0.01, "maximum" = 10.0, "x-usual" = [0.1, 2.0]))]
     pub friction: f64,
@@ -136,6 +143,8 @@ impl Default for Motion {
         Self {
             follow: None,
             keys: Vec::new(),
+            prior: None,
+            prior_weight: 1.0,
             friction,
             gravity: gravity.to_array(),
             ground: None,

@@ -1,0 +1,320 @@
+//! From a training file to a prior: takes are made to obey physics, forces learnt, the result judged on takes that were left out.
+
+use std::path::Path;
+use std::time::Instant;
+
+use clip::FilePath;
+use motion::{Example, Learning, Prior, Take};
+use rayon::prelude::*;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use shot::{Context, Diagnostic, Diagnostics, Form, FrameRange, Input, Reader, Registry};
+
+use crate::training::open;
+use crate::{Error, Options, Report, Trained};
+
+/// Frames of each take that a quick training takes.
+const QUICK: usize = 90;
+
+/// How people move, for the layer `motion`: takes to learn from and takes to test on, all of one skeleton.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MotionTraining {
+    /// What is trained.
+    pub kind: MotionKind,
+    /// Frames per second at which all takes are sampled.
+    #[serde(default = "thirty")]
+    #[schemars(extend("minimum" = 10.0, "maximum" = 240.0))]
+    pub frame_rate: f64,
+    /// Samples that stand for all others: more are nearer to all of them, and slower.
+    #[serde(default = "three_hundred")]
+    #[schemars(range(min = 10, max = 2000))]
+    pub inducing: usize,
+    /// Takes to learn from.
+    #[schemars(length(min = 1))]
+    pub learn: Vec<TakeSource>,
+    /// Takes to test on; nothing is learnt from them.
+    #[serde(default)]
+    pub test: Vec<TakeSource>,
+}
+
+/// Which kind of training this is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum MotionKind {
+    /// How people move.
+    Motion,
+}
+
+fn thirty() -> f64 {
+    30.0
+}
+
+fn three_hundred() -> usize {
+    300
+}
+
+/// A clip of a skeleton.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct TakeSource {
+    /// What you call it. Default: the clip's, the sample's or the file's name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The file that holds it, relative to the training file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<FilePath>,
+    /// A sample that comes with followthrough, instead of a file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sample: Option<String>,
+    /// The animation to take from a file that holds several. Default: the first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clip: Option<String>,
+    /// The frames to use, at the training's frame rate, first and last counted from 0: `"0-100"`. Default: all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub frames: Option<FrameRange>,
+    /// How long one unit of the file is, in metres. Default: as the layer `motion` takes it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("exclusiveMinimum" = 0.0))]
+    pub unit: Option<f64>,
+}
+
+impl TakeSource {
+    fn input(&self, frame_rate: f64) -> Input {
+        Input {
+            file: self.file.clone(),
+            sample: self.sample.clone(),
+            clip: self.clip.clone(),
+            frame_rate: Some(frame_rate),
+            unit: self.unit,
+            ..Input::default()
+        }
+    }
+
+    /// What it is called.
+    pub fn title(&self) -> String {
+        let stem = |file: &FilePath| file.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+        let named = self.name.clone().or_else(|| self.clip.clone()).or_else(|| self.sample.clone());
+        named.or_else(|| self.file.as_ref().and_then(stem)).unwrap_or_else(|| "take".into())
+    }
+}
+
+/// How the training of a prior went.
+#[derive(Clone, Debug, Serialize)]
+pub struct MotionReport {
+    /// Frames that were learnt from.
+    pub frames: usize,
+    /// Joints that turn.
+    pub joints: usize,
+    /// Principal components of states.
+    pub states: usize,
+    /// Principal components of forces.
+    pub forces: usize,
+    /// Samples that stand for all.
+    pub inducing: usize,
+    /// Bytes of the file.
+    pub bytes: usize,
+    /// Making takes obey physics, s.
+    pub smooth_seconds: f64,
+    /// Learning, s.
+    pub learn_seconds: f64,
+    /// Every take.
+    pub takes: Vec<JudgedTake>,
+    /// What to know and what to do about it.
+    pub remarks: Vec<String>,
+}
+
+/// How well forces of a take are foretold.
+#[derive(Clone, Debug, Serialize)]
+pub struct JudgedTake {
+    /// What it is called.
+    pub take: String,
+    /// Whether it was learnt from.
+    pub learnt: bool,
+    /// Frames.
+    pub frames: usize,
+    /// The error of forces over how much they vary: 0 is perfect, 1 knows nothing.
+    pub error: f64,
+}
+
+/// A training file of a prior, read and checked.
+pub(crate) struct Training {
+    file: MotionTraining,
+    learn: Vec<Take>,
+    test: Vec<Take>,
+}
+
+impl Training {
+    pub(crate) fn read(
+        name: &str,
+        text: &str,
+        folder: &Path,
+        registry: &Registry,
+        allow_outside: bool,
+    ) -> Result<Self, Error> {
+        let form = Form::<MotionTraining>::parse(name, text).map_err(shot::Error::from)?;
+        let reader = Reader::new(registry.clone()).allow_outside(allow_outside);
+        let file = form.value.clone();
+        let (mut found, mut lists) = (Vec::new(), [Vec::new(), Vec::new()]);
+        let mut first: Option<Take> = None;
+        for (k, (list, sources)) in [("learn", &file.learn), ("test", &file.test)].into_iter().enumerate() {
+            for (index, source) in sources.iter().enumerate() {
+                let path = format!("{list}[{index}]");
+                match take(&reader, folder, source, file.frame_rate, &path, first.as_ref()) {
+                    Ok(take) => {
+                        first.get_or_insert_with(|| take.clone());
+                        lists[k].push(take);
+                    }
+                    Err(diagnostic) => found.push(diagnostic),
+                }
+            }
+        }
+        if !found.is_empty() {
+            let placed = found.into_iter().map(|diagnostic| form.placed(diagnostic)).collect();
+            return Err(shot::Error::from(Diagnostics(placed)).into());
+        }
+        let [learn, test] = lists;
+        Ok(Self { file, learn, test })
+    }
+
+    /// Everything, on so many threads.
+    pub(crate) fn run(&self, options: &Options, context: &Context<'_>) -> Result<Trained, Error> {
+        let Some(threads) = options.threads else { return self.train(options, context) };
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        let refused =
+            |error: rayon::ThreadPoolBuildError| shot::Error::Threads { threads, problem: error.to_string() };
+        pool.map_err(refused)?.install(|| self.train(options, context))
+    }
+
+    fn train(&self, options: &Options, context: &Context<'_>) -> Result<Trained, Error> {
+        let cut = |take: &Take| {
+            let mut take = take.clone();
+            if options.quick {
+                take.roots.truncate(QUICK);
+                take.rotations.truncate(QUICK);
+            }
+            take
+        };
+        let takes: Vec<Take> = self.learn.iter().map(cut).collect();
+        let tests: Vec<Take> = self.test.iter().map(cut).collect();
+        let learning = Learning { inducing: self.file.inducing, ..Learning::default() };
+        let begun = Instant::now();
+        let build = Prior::build(&takes, &learning.build)?;
+        let titles: Vec<String> =
+            self.file.learn.iter().chain(&self.file.test).map(TakeSource::title).collect();
+        let all: Vec<&Take> = takes.iter().chain(&tests).collect();
+        let smooth = |(k, take): (usize, &&Take)| -> Result<Example, Error> {
+            if context.is_cancelled() {
+                return Err(Error::Cancelled { motion: titles[k].clone(), done: 0, of: take.frame_count() });
+            }
+            Example::of(take, &build).map_err(|error| Error::Take { take: titles[k].clone(), error })
+        };
+        let examples = all.par_iter().enumerate().map(smooth).collect::<Result<Vec<_>, _>>()?;
+        let smooth_seconds = begun.elapsed().as_secs_f64();
+
+        let begun = Instant::now();
+        let prior = Prior::from_examples(&takes, &examples[..takes.len()], &learning)?;
+        let learn_seconds = begun.elapsed().as_secs_f64();
+        let judged = examples.iter().zip(&titles).enumerate().map(|(k, (example, title))| JudgedTake {
+            take: title.clone(),
+            learnt: k < takes.len(),
+            frames: example.frame_count(),
+            error: prior.error(example),
+        });
+        let judged: Vec<JudgedTake> = judged.collect();
+        let bytes = prior.to_bytes();
+        let report = report(&prior, &examples, judged, bytes.len(), [smooth_seconds, learn_seconds]);
+        Ok(Trained { operator: bytes, report: Report::Motion(report) })
+    }
+}
+
+fn report(
+    prior: &Prior,
+    examples: &[Example],
+    takes: Vec<JudgedTake>,
+    bytes: usize,
+    [smooth_seconds, learn_seconds]: [f64; 2],
+) -> MotionReport {
+    let size = prior.size();
+    let mut remarks = Vec::new();
+    for (take, example) in takes.iter().zip(examples) {
+        if !example.converged {
+            remarks.push(format!(
+                "`{}`: no motion near it obeys physics; its forces are the best there are",
+                take.take
+            ));
+        }
+        if !take.learnt && take.error > 0.7 {
+            remarks.push(format!(
+                "`{}` is very different from what was learnt: learn from something like it",
+                take.take
+            ));
+        }
+    }
+    MotionReport {
+        frames: size.frames,
+        joints: size.balls,
+        states: size.states,
+        forces: size.forces,
+        inducing: size.inducing,
+        bytes,
+        smooth_seconds,
+        learn_seconds,
+        takes,
+        remarks,
+    }
+}
+
+impl MotionReport {
+    /// For people.
+    pub fn text(&self) -> String {
+        let mut lines = vec![format!(
+            "{} frames of {} joints: {} components of states, {} of forces, {} samples for all; {:.2} MB; smoothed in {:.1} s, learnt in {:.1} s",
+            self.frames,
+            self.joints,
+            self.states,
+            self.forces,
+            self.inducing,
+            self.bytes as f64 / 1e6,
+            self.smooth_seconds,
+            self.learn_seconds
+        )];
+        let width = self.takes.iter().map(|take| take.take.chars().count()).max().unwrap_or(0).max(4);
+        lines.push(format!("{:width$}          frames  error of forces", "take"));
+        for take in &self.takes {
+            let kind = if take.learnt { "learnt" } else { "unseen" };
+            lines.push(format!("{:width$}  {kind}  {:6}  {:15.2}", take.take, take.frames, take.error));
+        }
+        lines.extend(self.remarks.iter().cloned());
+        lines.join("\n")
+    }
+}
+
+/// A source as a take, of the same skeleton as the first.
+fn take(
+    reader: &Reader,
+    folder: &Path,
+    source: &TakeSource,
+    frame_rate: f64,
+    path: &str,
+    first: Option<&Take>,
+) -> Result<Take, Diagnostic> {
+    let clip = open(reader, folder, &source.input(frame_rate), path)?;
+    let about = |sentence: String| Diagnostic::new(path, sentence);
+    let mut take = layers::take(&clip).map_err(|error| about(error.to_string()))?;
+    if let Some(FrameRange { first, last }) = source.frames {
+        if last >= take.frame_count() {
+            let sentence = format!("frames {first}-{last} were asked for, there are {}", take.frame_count());
+            return Err(Diagnostic::new(format!("{path}.frames"), sentence));
+        }
+        take.roots = take.roots[first..=last].to_vec();
+        take.rotations = take.rotations[first..=last].to_vec();
+    }
+    take.check().map_err(|error| about(error.to_string()))?;
+    if let Some(first) = first {
+        Prior::build(&[first.clone(), take.clone()], &Learning::default().build)
+            .map_err(|error| about(error.to_string()).with_help("a prior is of one skeleton"))?;
+    }
+    Ok(take)
+}
