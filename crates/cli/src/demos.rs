@@ -41,6 +41,16 @@ pub(crate) const ALL: &[Demo] = &[
     Demo { name: "resistance", text: include_str!("../demos/resistance.toml"), training: None },
     Demo { name: "slippery", text: include_str!("../demos/slippery.toml"), training: None },
     Demo { name: "slope", text: include_str!("../demos/slope.toml"), training: None },
+    Demo {
+        name: "sneaky",
+        text: include_str!("../demos/sneaky.toml"),
+        training: Some(include_str!("../demos/sneaky.training.toml")),
+    },
+    Demo {
+        name: "heavy-shoe",
+        text: include_str!("../demos/heavy-shoe.toml"),
+        training: Some(include_str!("../demos/heavy-shoe.training.toml")),
+    },
     Demo { name: "drape", text: include_str!("../demos/drape.toml"), training: None },
     Demo { name: "sheet", text: include_str!("../demos/sheet.toml"), training: None },
     Demo { name: "box", text: include_str!("../demos/box.toml"), training: None },
