@@ -2,7 +2,7 @@
 
 use clip::Clip;
 
-use crate::{Banner, Figure, Garment, Performance, Portiere, Style, Visitor};
+use crate::{Banner, Course, Figure, Garment, Performance, Portiere, Style, Visitor};
 
 /// An entry of the list.
 #[derive(Clone, Copy, Debug)]
@@ -145,6 +145,26 @@ pub fn all() -> &'static [Sample] {
             name: "sneak",
             summary: "a sneaky walk unlike `walk_sneaky`: quicker, with longer steps",
             make: || Style::SNEAK.clip(2.0, 0.0, 30.0),
+        },
+        Sample {
+            name: "hurdle",
+            summary: "a walk with long steps, and ground with a hurdle that it knows nothing of",
+            make: crate::hurdle,
+        },
+        Sample {
+            name: "run_walk_jump",
+            summary: "a person who runs, slows to a walk, stops and jumps",
+            make: || Course::default().clip(30.0),
+        },
+        Sample {
+            name: "run_walk_jump_slow",
+            summary: "the same, slower and not as high",
+            make: || Course { speed: 2.1, flight: 0.34 }.clip(30.0),
+        },
+        Sample {
+            name: "run_walk_jump_fast",
+            summary: "the same, faster and higher",
+            make: || Course { speed: 2.45, flight: 0.42 }.clip(30.0),
         },
         Sample {
             name: "hill",

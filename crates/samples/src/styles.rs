@@ -1,6 +1,6 @@
 //! Walks in eleven styles: what a prior of walking learns from.
 
-use clip::Clip;
+use clip::{Clip, Mesh};
 use geometry::Vec3;
 use std::f64::consts::TAU;
 
@@ -8,6 +8,7 @@ use crate::motion;
 use crate::paint;
 use crate::person::{Gait, Person};
 use crate::rig::Pose;
+use crate::shapes;
 
 /// How a person walks, along +z; one mesh, `body`, skinned. Angles in rad, lengths in m.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -171,11 +172,43 @@ impl Style {
 
     /// So many strides, from a phase on.
     pub fn clip(&self, strides: f64, from: f64, frame_rate_hz: f64) -> Clip {
+        self.with(strides, from, frame_rate_hz, Vec::new())
+    }
+
+    /// The same, with meshes that stand around.
+    fn with(&self, strides: f64, from: f64, frame_rate_hz: f64, scenery: Vec<Mesh>) -> Clip {
         let person = Person::new();
         let times = motion::times(strides * self.stride, frame_rate_hz);
         let poses: Vec<Pose> = times.map(|time| self.pose(&person, time + from * self.stride)).collect();
-        let mut clip = person.rig.clip("walk", frame_rate_hz, vec![person.mesh(0.04)], &poses);
-        clip.materials = vec![paint::plain("suit", 0x6f8fb0)];
+        let meshes = std::iter::once(person.mesh(0.04)).chain(scenery).collect();
+        let mut clip = person.rig.clip("walk", frame_rate_hz, meshes, &poses);
+        clip.materials = vec![paint::plain("suit", 0x6f8fb0), paint::plain("ground", 0xc9bfae)];
+        clip.materials.truncate(clip.meshes.len());
         clip
     }
+}
+
+/// Where the hurdle stands, its height, and how thick it is on top and at the ground, in m.
+const HURDLE: [f64; 4] = [1.35, 0.24, 0.06, 0.16];
+
+/// A walk with long steps that knows of nothing in its way, and ground with a hurdle across it: a mesh `ground`, 24 cm high between the fourth
+/// footstep and the fifth.
+pub fn hurdle() -> Clip {
+    let style = Style { stride: 1.6, length: 1.2, crouch: 0.105, lift: 0.09, ..Style::NORMAL };
+    let [middle, height, top, foot] = HURDLE;
+    let profile = [
+        (-1.0, 0.0),
+        (middle - 0.5 * foot, 0.0),
+        (middle - 0.5 * top, height),
+        (middle + 0.5 * top, height),
+        (middle + 0.5 * foot, 0.0),
+        (3.6, 0.0),
+    ];
+    let last = profile.len() - 1;
+    let flat = shapes::grid(last, 2, Vec3::X * -0.7, Vec3::Z * last as f64, Vec3::X * 1.4);
+    let ground = flat.map(|p| {
+        let (z, y) = profile[(p.z.round() as usize).min(last)];
+        Vec3::new(p.x, y, z)
+    });
+    style.with(2.0, 0.0, 30.0, vec![ground.mesh("ground", Some(1))])
 }
