@@ -123,7 +123,8 @@ impl Repair {
         let mut contacts = contacts(take, &body, &target, &soles, &ground, &self.detection);
         let terrain = self.onto.clone().unwrap_or(Terrain::Plane(ground));
         if self.onto.is_some() {
-            let carry = Carry { body: &body, soles: &soles, from: &ground, onto: &terrain };
+            let step = 1.0 / take.frame_rate_hz;
+            let carry = Carry { body: &body, soles: &soles, from: &ground, onto: &terrain, step };
             contacts = carry.contacts(&contacts);
             target = carry.motion(&target, &contacts)?;
         }
