@@ -7,7 +7,7 @@ use std::f64::consts::PI;
 
 use crate::motion::{self, Key, Track};
 use crate::paint;
-use crate::person::Person;
+use crate::person::{ARMS_CLEAR, Person};
 use crate::rig::Pose;
 
 /// A run of four steps, a walk of three, a stop and a jump with both feet, along +z; one mesh, `body`, skinned.
@@ -154,7 +154,7 @@ impl Course {
 
     /// So many frames a second of it.
     pub fn clip(&self, frame_rate_hz: f64) -> Clip {
-        let (person, plan) = (Person::new(), self.plan());
+        let (person, plan) = (Person::with_arms_out(ARMS_CLEAR), self.plan());
         let times = motion::times(self.seconds(), frame_rate_hz);
         let poses: Vec<Pose> = times.map(|time| plan.pose(&person, time)).collect();
         let mut clip = person.rig.clip("course", frame_rate_hz, vec![person.mesh(0.04)], &poses);
@@ -176,11 +176,11 @@ impl Plan {
         pose.turn(person.spine[0], 0.35 * bend, 0.75 * twist, 0.0);
         pose.turn(person.spine[1], 0.35 * bend, 1.25 * twist, 0.0);
         pose.turn(person.head, -0.7 * bend, -0.75 * twist, 0.0);
-        for (arm, side) in person.arms.iter().zip([1.0, -1.0]) {
+        for (arm, side) in [1.0, -1.0].into_iter().enumerate() {
             let forward = -side * swing;
-            pose.turn(arm[0], raised - reach * forward - 0.6 * bend, 0.0, 0.1 * side);
-            pose.turn(arm[1], -bent - 0.3 * reach * forward, 0.0, 0.0);
-            pose.turn(arm[2], -0.1, 0.0, 0.0);
+            let upper = [raised - reach * forward - 0.6 * bend, 0.0, 0.1 * side];
+            let lower = [-bent - 0.3 * reach * forward, 0.0, 0.0];
+            person.turn_arm(&mut pose, arm, [upper, lower, [-0.1, 0.0, 0.0]]);
         }
         for (leg, steps) in person.legs.iter().zip(&self.steps) {
             step(person, &mut pose, leg, steps, time);
@@ -246,6 +246,22 @@ mod tests {
                     let toes = pose.world(&person.rig, leg[3]).0;
                     let place = person.rig.places[leg[3]] + Vec3::Z * step.place;
                     assert!(toes.distance(place) < 2e-3, "{course:?}, {time} s: {toes} for {place}");
+                }
+            }
+        }
+    }
+
+    /// How arms are held at rest changes no pose.
+    #[test]
+    fn arms_are_where_they_were_however_they_rest() {
+        let plan = Course::default().plan();
+        let [hanging, clear] = [Person::new(), Person::with_arms_out(ARMS_CLEAR)];
+        for time in [0.1, 1.5, 3.4, 3.8] {
+            let [a, b] = [&hanging, &clear].map(|person| plan.pose(person, time));
+            for (arm, other) in hanging.arms.iter().zip(&clear.arms) {
+                for (&joint, &same) in arm.iter().zip(other) {
+                    let (here, there) = (a.world(&hanging.rig, joint).0, b.world(&clear.rig, same).0);
+                    assert!(here.distance(there) < 1e-12, "{time} s: {here} {there}");
                 }
             }
         }

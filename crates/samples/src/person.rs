@@ -32,6 +32,9 @@ pub(crate) const WALK: Gait =
 pub(crate) const RUN: Gait =
     Gait { length: 1.9, stance: 0.34, flat: 0.14, push_off: 0.7, lift: 0.22, slide: 0.0 };
 
+/// How far arms are held out at rest where a skin must not grow together between hand and thigh, rad.
+pub(crate) const ARMS_CLEAR: f64 = 0.4;
+
 /// Skeleton and body; faces +z, its left is +x.
 pub(crate) struct Person {
     pub(crate) rig: Rig,
@@ -108,6 +111,21 @@ impl Person {
         });
         let body = Body { pieces, floor: Some(0.0) };
         Self { rig, body, hips, spine: [spine, chest], head, arms, arms_out, legs }
+    }
+
+    /// Turns upper arm, lower arm and hand, left 0 or right 1, by nod, shake and tilt as if the arm hung down at rest.
+    pub(crate) fn turn_arm(&self, pose: &mut Pose, arm: usize, turns: [[f64; 3]; 3]) {
+        let side = if arm == 0 { 1.0 } else { -1.0 };
+        let out = DQuat::from_rotation_z(side * self.arms_out);
+        for (k, [nod, shake, tilt]) in turns.into_iter().enumerate() {
+            let joint = self.arms[arm][k];
+            // what hangs down and what is held out differ by `out`, which the lower joints have from the upper one
+            if k > 0 {
+                pose.rotate(joint, out);
+            }
+            pose.turn(joint, nod, shake, tilt);
+            pose.rotate(joint, out.inverse());
+        }
     }
 
     /// Both legs at a phase, counted in strides.

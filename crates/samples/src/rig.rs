@@ -117,6 +117,11 @@ impl Pose {
         self.turns[joint] *= turn;
     }
 
+    /// Turns a joint on top of what it has.
+    pub(crate) fn rotate(&mut self, joint: usize, turn: DQuat) {
+        self.turns[joint] *= turn;
+    }
+
     /// Moves a joint against its parent.
     pub(crate) fn shift(&mut self, joint: usize, by: Vec3) {
         self.shifts[joint] += by;

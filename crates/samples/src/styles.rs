@@ -6,7 +6,7 @@ use std::f64::consts::TAU;
 
 use crate::motion;
 use crate::paint;
-use crate::person::{Gait, Person};
+use crate::person::{ARMS_CLEAR, Gait, Person};
 use crate::rig::Pose;
 use crate::shapes;
 
@@ -151,12 +151,12 @@ impl Style {
         pose.turn(person.spine[1], 0.35 * self.bend[0], 1.25 * self.twist * swing, -0.01 * side);
         pose.turn(person.head, self.bend[1], -0.75 * self.twist * swing, 0.0);
         let [reach, out, bent] = self.arms;
-        for (arm, side) in person.arms.iter().zip([1.0, -1.0]) {
+        for (arm, side) in [1.0, -1.0].into_iter().enumerate() {
             let forward = -side * swing;
             // arms hang down whatever the trunk does
-            pose.turn(arm[0], -reach * forward + 0.05 - 0.6 * self.bend[0], 0.0, out * side);
-            pose.turn(arm[1], -bent - 0.4 * reach * forward, 0.0, 0.0);
-            pose.turn(arm[2], -0.1, 0.0, 0.0);
+            let upper = [-reach * forward + 0.05 - 0.6 * self.bend[0], 0.0, out * side];
+            let lower = [-bent - 0.4 * reach * forward, 0.0, 0.0];
+            person.turn_arm(&mut pose, arm, [upper, lower, [-0.1, 0.0, 0.0]]);
         }
         let gait = Gait {
             length: self.length,
@@ -177,7 +177,7 @@ impl Style {
 
     /// The same, with meshes that stand around.
     fn with(&self, strides: f64, from: f64, frame_rate_hz: f64, scenery: Vec<Mesh>) -> Clip {
-        let person = Person::new();
+        let person = Person::with_arms_out(ARMS_CLEAR);
         let times = motion::times(strides * self.stride, frame_rate_hz);
         let poses: Vec<Pose> = times.map(|time| self.pose(&person, time + from * self.stride)).collect();
         let meshes = std::iter::once(person.mesh(0.04)).chain(scenery).collect();
@@ -197,12 +197,12 @@ pub fn hurdle() -> Clip {
     let style = Style { stride: 1.6, length: 1.2, crouch: 0.105, lift: 0.09, ..Style::NORMAL };
     let [middle, height, top, foot] = HURDLE;
     let profile = [
-        (-1.0, 0.0),
+        (-0.5, 0.0),
         (middle - 0.5 * foot, 0.0),
         (middle - 0.5 * top, height),
         (middle + 0.5 * top, height),
         (middle + 0.5 * foot, 0.0),
-        (3.6, 0.0),
+        (3.1, 0.0),
     ];
     let last = profile.len() - 1;
     let flat = shapes::grid(last, 2, Vec3::X * -0.7, Vec3::Z * last as f64, Vec3::X * 1.4);
