@@ -86,7 +86,7 @@ impl TakeSource {
             file: self.file.clone(),
             sample: self.sample.clone(),
             clip: self.clip.clone(),
-            frame_rate: Some(frame_rate),
+            frame_rate: self.file.as_ref().map(|_| frame_rate),
             unit: self.unit,
             ..Input::default()
         }
@@ -301,6 +301,8 @@ fn take(
     first: Option<&Take>,
 ) -> Result<Take, Diagnostic> {
     let clip = open(reader, folder, &source.input(frame_rate), path)?;
+    // a sample comes at a rate of its own
+    let clip = if (clip.frame_rate_hz - frame_rate).abs() > 1e-6 { clip.resampled(frame_rate) } else { clip };
     let about = |sentence: String| Diagnostic::new(path, sentence);
     let mut take = layers::take(&clip).map_err(|error| about(error.to_string()))?;
     if let Some(FrameRange { first, last }) = source.frames {
