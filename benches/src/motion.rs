@@ -1,4 +1,6 @@
-//! Articulated dynamics at 48 degrees of freedom, against Pinocchio's answers and times; and what a repair takes.
+//! Articulated dynamics at 48 degrees of freedom, against Pinocchio's answers and times; and what whole motions take.
+
+mod synthesis;
 
 use std::process::ExitCode;
 use std::time::Instant;
@@ -40,6 +42,11 @@ pub(crate) fn run(options: &[String]) -> ExitCode {
             }
             Err(reason) => println!("Pinocchio: {reason}"),
         }
+    }
+    let quick = options.iter().any(|option| option == "--quick");
+    if let Err(reason) = synthesis::measure(quick, &mut result) {
+        eprintln!("{reason}");
+        fine = false;
     }
     println!("{result}");
     if fine { ExitCode::SUCCESS } else { ExitCode::FAILURE }
