@@ -51,6 +51,12 @@ pub(crate) const ALL: &[Demo] = &[
         text: include_str!("../demos/heavy-shoe.toml"),
         training: Some(include_str!("../demos/heavy-shoe.training.toml")),
     },
+    Demo { name: "hurdle", text: include_str!("../demos/hurdle.toml"), training: None },
+    Demo {
+        name: "run-walk-jump",
+        text: include_str!("../demos/run-walk-jump.toml"),
+        training: Some(include_str!("../demos/run-walk-jump.training.toml")),
+    },
     Demo { name: "drape", text: include_str!("../demos/drape.toml"), training: None },
     Demo { name: "sheet", text: include_str!("../demos/sheet.toml"), training: None },
     Demo { name: "box", text: include_str!("../demos/box.toml"), training: None },
