@@ -4,7 +4,7 @@
 mod flag_operator;
 
 use clip::Clip;
-use flag_operator::{COARSE, FINE, operator, raised};
+use flag_operator::{COARSE, operator, raised};
 use live::{Frame, LiveCloth, Operator};
 use samples::Banner;
 use shot::{BakeOptions, Context, Reader, Shot};
