@@ -38,6 +38,7 @@ mod resample;
 mod scene;
 mod select;
 mod skeleton;
+mod skinning;
 mod tets;
 
 pub use clip::Clip;
@@ -50,9 +51,9 @@ pub use error::Error;
 pub use faces::Faces;
 pub use files::{FileHash, FilePath, Files, SourceFile, named_files};
 pub use format::{
-    Animation, BvhChannel, BvhLayout, DEFAULT_FRAME_RATE_HZ, Description, Format, GltfSource, Numbered,
-    ReadOptions, SkinDelivery, UsdLayout, UsdPrim, WriteOptions, Written, describe, read, source_files,
-    write, write_whole,
+    Animation, BvhChannel, BvhLayout, DEFAULT_FRAME_RATE_HZ, Description, Format, GltfSource, JointsDelivery,
+    Numbered, ReadOptions, SkinDelivery, UsdLayout, UsdPrim, WriteOptions, Written, describe, read,
+    source_files, write, write_whole,
 };
 pub use frames::{Frame, Frames, MemoryFrames};
 pub use grid::Grid;

@@ -103,7 +103,7 @@ impl Default for WriteOptions {
 }
 
 /// How a mesh that moved goes back into the rig that it came with.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SkinDelivery {
@@ -112,6 +112,35 @@ pub enum SkinDelivery {
     Points,
     /// Under its skin: every frame a corrective shape before skinning, so that the rig still plays and the physics is one more track.
     Corrective,
+    /// On a few more joints: the motion decomposed into weights, at most four a point, and rigid joints beside those of the rig. Every game engine
+    /// plays it, and it is small.
+    Joints(JointsDelivery),
+}
+
+/// How many joints a motion is decomposed into, and how near they must come.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields, default)]
+pub struct JointsDelivery {
+    /// New joints of a mesh at most.
+    #[cfg_attr(
+        feature = "schemars",
+        schemars(extend("minimum" = 1, "maximum" = 1000, "x-usual" = [1, 100]))
+    )]
+    pub at_most: usize,
+    /// How far a point may be from where it was baked, in millimetres. Fewer joints and keys are written where fewer will do; where `at_most` will not
+    /// do, it says by how much.
+    #[cfg_attr(
+        feature = "schemars",
+        schemars(extend("minimum" = 1e-6, "maximum" = 1e6, "x-usual" = [0.01, 100.0]))
+    )]
+    pub error_mm: f64,
+}
+
+impl Default for JointsDelivery {
+    fn default() -> Self {
+        Self { at_most: 24, error_mm: 2.0 }
+    }
 }
 
 /// What was written.

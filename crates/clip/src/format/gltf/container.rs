@@ -84,7 +84,18 @@ const COMPRESSION: [&str; 4] = [
 impl Container {
     /// Reads the file and everything that its buffers name.
     pub(super) fn open(path: &Path, files: &Files) -> Result<Self> {
-        let (document, json, binary) = read_document(path, files)?;
+        let file = files.open(path)?;
+        let is_binary = file.start(4)? == b"glTF";
+        Self::of(path, files, &Bytes::of_file(file), is_binary)
+    }
+
+    /// A GLB that is nowhere but in memory and is to be called `path`.
+    pub(super) fn from_bytes(path: &Path, bytes: Vec<u8>) -> Result<Self> {
+        Self::of(path, &Files::default(), &Bytes::whole(bytes), true)
+    }
+
+    fn of(path: &Path, files: &Files, bytes: &Bytes, is_binary: bool) -> Result<Self> {
+        let (document, json, binary) = read_document(path, bytes, is_binary)?;
         if let Some(name) =
             document.extensions_required.iter().find(|name| COMPRESSION.contains(&name.as_str()))
         {
@@ -165,11 +176,8 @@ impl Container {
 }
 
 /// The JSON of a glTF or GLB, understood and as it stands there, and the GLB's binary chunk.
-fn read_document(path: &Path, files: &Files) -> Result<(Document, Bytes, Option<Bytes>)> {
-    let file = files.open(path)?;
-    let is_binary = file.start(4)? == b"glTF";
-    let bytes = Bytes::of_file(file);
-    let (json, binary) = if is_binary { chunks(path, &bytes)? } else { (bytes, None) };
+fn read_document(path: &Path, bytes: &Bytes, is_binary: bool) -> Result<(Document, Bytes, Option<Bytes>)> {
+    let (json, binary) = if is_binary { chunks(path, bytes)? } else { (bytes.clone(), None) };
     let document: Document = parse(path, &json)?;
     if !document.asset.version.starts_with("2.") {
         let problem = format!("it is glTF version `{}`; we read 2.0", document.asset.version);

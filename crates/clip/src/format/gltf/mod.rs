@@ -21,6 +21,7 @@ mod corrective;
 mod document;
 mod frames;
 mod graph;
+mod joints;
 mod look;
 mod look_write;
 mod patch;
@@ -35,7 +36,9 @@ mod tangents;
 mod track;
 mod write;
 mod write_columns;
+mod write_rig;
 mod write_skeleton;
+mod write_skin;
 
 use std::path::Path;
 use std::sync::Arc;

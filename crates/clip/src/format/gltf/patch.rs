@@ -24,8 +24,9 @@ use super::scene::{Opened, SEGMENTS};
 use super::sink::Sink;
 use super::write::{Document, Hung, Times, Vertices, finite, json_bound, write_new};
 use super::write_columns::{group_column, primitives, run_of, vertex_runs};
+use super::write_rig::rig_of;
 use crate::format::moments::transform_points;
-use crate::format::{WriteOptions, Written};
+use crate::format::{SkinDelivery, WriteOptions, Written};
 use crate::{Clip, Mesh, Result};
 
 /// Writes the clip into its document.
@@ -39,7 +40,7 @@ pub(super) fn write(
         return write_new(path, clip, options);
     }
     let opened = source.open()?;
-    let plan = match Plan::new(clip, &opened, source.first_frame(), options.start_frame)? {
+    let plan = match Plan::new(clip, &opened, source.first_frame(), options.start_frame, false)? {
         Ok(plan) => plan,
         Err(words) => {
             let mut written = write_new(path, clip, options)?;
@@ -53,6 +54,27 @@ pub(super) fn write(
         container: source.container(),
         opened: &opened,
         first_frame: source.first_frame(),
+        plan: &plan,
+        warnings: Vec::new(),
+    };
+    let bytes = patch.write(path)?;
+    let files = vec![path.to_path_buf()];
+    Ok(Written { files, frames: clip.frame_count(), bytes, warnings: patch.warnings })
+}
+
+/// Writes a clip that came from elsewhere into a document of its own rig.
+pub(super) fn write_rigged(path: &Path, clip: &Clip, options: &WriteOptions) -> Result<Written> {
+    let rig = if clip.frame_count() == 0 { None } else { rig_of(path, clip, options)? };
+    let Some((clip, container, opened)) = rig else { return write_new(path, clip, options) };
+    let Ok(plan) = Plan::new(&clip, &opened, 0, options.start_frame, true)? else {
+        return write_new(path, &clip, options);
+    };
+    let mut patch = Patch {
+        clip: &clip,
+        options,
+        container: &container,
+        opened: &opened,
+        first_frame: 0,
         plan: &plan,
         warnings: Vec::new(),
     };
@@ -100,6 +122,7 @@ impl Patch<'_> {
         self.add_groups(&mut document, &mut sink)?;
         self.add_meshes(&mut document, &remains, &looks, &times, &mut sink)?;
         self.add_corrections(&mut raw, &mut document, &times, &mut sink)?;
+        self.add_bones(&raw, &mut document, &times, &mut sink)?;
         self.add_tracks(&mut document, &times, &mut sink)?;
         self.finish(&mut raw, document, &times);
         sink.finish(raw)
@@ -111,7 +134,7 @@ impl Patch<'_> {
 
     /// Which mesh of the document a mesh of the clip was, where it is written anew.
     fn baked(&self, mesh: usize) -> Option<usize> {
-        self.plan.fates[mesh].baked().filter(|_| !self.is_corrected(mesh))
+        self.plan.fates[mesh].baked().filter(|_| !self.is_corrected(mesh) && !self.is_jointed(mesh))
     }
 
     fn times(&self) -> Times {
@@ -126,7 +149,11 @@ impl Patch<'_> {
         // every view is told another place, and pictures move into views
         let moved = 40 * items(raw, "bufferViews").len() + 200 * items(raw, "images").len();
         let added = if self.plan.is_copy() { 0 } else { json_bound(self.clip) };
-        own + moved as u64 + added + 1000
+        let bones = match self.options.skin {
+            SkinDelivery::Joints(bound) => 4000 * bound.at_most as u64 * self.clip.meshes.len() as u64,
+            _ => 0,
+        };
+        own + moved as u64 + added + bones + 1000
     }
 
     /// Takes out of the document what is written anew; returns what is left of meshes that are baked.
@@ -157,6 +184,7 @@ impl Patch<'_> {
         for &piece in &pieces {
             raw["nodes"][piece].as_object_mut().map(|node| node.remove("scale"));
         }
+        self.unhang(raw);
         // what nobody shows any more gives its data back
         let shown = shown_meshes(raw);
         for gone in shown_before.difference(&shown) {

@@ -10,7 +10,7 @@ use super::scene::Opened;
 use crate::{Clip, Mesh, Result, Transform};
 
 /// How far a mesh may be from where its own skin puts it in a pose that was changed, of the mesh's size.
-const SAME_SKIN: f32 = 1e-5;
+pub(super) const SAME_SKIN: f32 = 1e-5;
 
 /// What becomes of a mesh of the clip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +57,8 @@ pub(super) struct Plan {
     pub(super) poses: Vec<Vec<Transform>>,
     /// For each mesh of the document, whether its node can be undone in every frame.
     pub(super) is_regular: Vec<bool>,
+    /// Whether the document was made of the clip itself: its joints are the clip's, and its skins give the same points but for rounding.
+    pub(super) is_made: bool,
 }
 
 impl Plan {
@@ -66,6 +68,7 @@ impl Plan {
         opened: &Opened,
         first_frame: usize,
         start_frame: Option<u32>,
+        is_made: bool,
     ) -> Result<std::result::Result<Self, String>> {
         if let Err(words) = fits(clip, opened) {
             return Ok(Err(words));
@@ -90,6 +93,7 @@ impl Plan {
             moved_joints: vec![false; frames.joint_nodes.len()],
             poses: Vec::with_capacity(clip.frame_count()),
             is_regular: vec![true; source.meshes.len()],
+            is_made,
         };
         for index in 0..clip.frame_count() {
             plan.compare(clip, frames, index, (first_frame + index).min(frames.count.saturating_sub(1)))?;
@@ -102,9 +106,10 @@ impl Plan {
         let ours = clip.checked_frame(index)?;
         let theirs = frames.pose(at);
         let joints = frames.of_joints(&theirs);
-        let mut is_posed = false;
+        let mut is_posed = self.is_made;
+        let is_made = self.is_made;
         for ((moved, ours), theirs) in self.moved_joints.iter_mut().zip(&ours.pose).zip(&joints) {
-            *moved |= ours != theirs;
+            *moved |= ours != theirs && !is_made;
             is_posed |= ours != theirs;
         }
         let pose = frames.graph.moved(theirs, &frames.joint_nodes, &ours.pose);

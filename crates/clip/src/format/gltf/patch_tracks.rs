@@ -128,7 +128,7 @@ impl Patch<'_> {
 }
 
 /// A transform of the clip as the document has it, in whose unit roots are.
-fn in_unit(transform: Transform, unit: f32) -> Transform {
+pub(super) fn in_unit(transform: Transform, unit: f32) -> Transform {
     match unit == 1.0 {
         true => transform,
         false => Transform {

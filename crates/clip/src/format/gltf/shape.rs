@@ -29,6 +29,11 @@ struct Block {
 }
 
 impl Shape {
+    /// A mesh without morph targets, and what it hangs on.
+    pub(super) fn at_rest(mesh: Mesh, influences: Vec<Vec<(u32, f32)>>) -> Self {
+        Self { mesh, influences, blocks: Vec::new(), target_count: 0 }
+    }
+
     /// The rest points moved by morph targets. Only those with a weight are read.
     pub(super) fn morphed(&self, weights: &[f32]) -> Result<Vec<[f32; 3]>> {
         let mut points = self.mesh.rest_points.clone();

@@ -28,7 +28,8 @@ pub(super) enum Use {
 /// A GLB being written.
 pub(super) struct Sink {
     path: std::path::PathBuf,
-    file: AtomicFile,
+    /// Where it goes; `None` when it stays in memory.
+    file: Option<AtomicFile>,
     waiting: Vec<u8>,
     /// Length of the JSON's gap; zero while everything is in memory.
     gap: u64,
@@ -81,16 +82,21 @@ impl Places {
 impl Sink {
     /// Opens the file. `json_bound` is a length that the JSON will not exceed.
     pub(super) fn create(path: &Path, json_bound: u64) -> Result<Self> {
-        Ok(Self {
+        Ok(Self { file: Some(AtomicFile::create(path)?), ..Self::in_memory(path, json_bound) })
+    }
+
+    /// The same, but no file is written: what it is comes from [`finish_in_memory`](Self::finish_in_memory).
+    pub(super) fn in_memory(path: &Path, json_bound: u64) -> Self {
+        Self {
             path: path.to_path_buf(),
-            file: AtomicFile::create(path)?,
+            file: None,
             waiting: Vec::new(),
             gap: 0,
             wanted_gap: json_bound.next_multiple_of(4),
             length: 0,
             views: Places::default(),
             accessors: Places::default(),
-        })
+        }
     }
 
     /// Goes on with the buffer views and accessors of another document, whose bytes were [carried](Self::carry) over.
@@ -217,7 +223,28 @@ impl Sink {
     }
 
     /// Writes the JSON and gives the file its name; returns its size.
-    pub(super) fn finish(mut self, mut document: Value) -> Result<u64> {
+    pub(super) fn finish(mut self, document: Value) -> Result<u64> {
+        let head = self.head(document)?;
+        let Some(mut file) = self.file.take() else { return Ok((head.len() + self.waiting.len()) as u64) };
+        match self.gap {
+            0 => {
+                file.append(&head)?;
+                file.append(&self.waiting)?;
+            }
+            _ => file.fill(0, &head)?,
+        }
+        file.finish()
+    }
+
+    /// The bytes of a GLB that stayed in memory.
+    pub(super) fn finish_in_memory(mut self, document: Value) -> Result<Vec<u8>> {
+        let mut bytes = self.head(document)?;
+        bytes.append(&mut self.waiting);
+        Ok(bytes)
+    }
+
+    /// Everything before the binary data.
+    fn head(&mut self, mut document: Value) -> Result<Vec<u8>> {
         self.carry(&[])?;
         if self.length > 0 {
             // what a source said of its one buffer stays
@@ -263,14 +290,7 @@ impl Sink {
             head.extend_from_slice(&(self.length as u32).to_le_bytes());
             head.extend_from_slice(b"BIN\0");
         }
-        match self.gap {
-            0 => {
-                self.file.append(&head)?;
-                self.file.append(&self.waiting)?;
-            }
-            _ => self.file.fill(0, &head)?,
-        }
-        self.file.finish()
+        Ok(head)
     }
 
     fn append(&mut self, bytes: &[u8]) -> Result<()> {
@@ -278,16 +298,19 @@ impl Sink {
         if JSON_START + self.wanted_gap + 8 + self.length > u64::from(u32::MAX) {
             return Err(self.too_large());
         }
-        if self.gap == 0 && self.waiting.len() + bytes.len() <= IN_MEMORY {
-            self.waiting.extend_from_slice(bytes);
-            return Ok(());
-        }
+        let file = match &mut self.file {
+            Some(file) if self.gap > 0 || self.waiting.len() + bytes.len() > IN_MEMORY => file,
+            _ => {
+                self.waiting.extend_from_slice(bytes);
+                return Ok(());
+            }
+        };
         if self.gap == 0 {
             self.gap = self.wanted_gap.max(4);
-            self.file.leave(JSON_START + self.gap + 8)?;
-            self.file.append(&std::mem::take(&mut self.waiting))?;
+            file.leave(JSON_START + self.gap + 8)?;
+            file.append(&std::mem::take(&mut self.waiting))?;
         }
-        self.file.append(bytes)
+        file.append(bytes)
     }
 
     fn too_large(&self) -> Error {

@@ -17,7 +17,7 @@ use super::scene::{FRAMES_FROM, SEGMENTS};
 use super::sink::Sink;
 use super::write_columns::{primitives, vertex_runs};
 use crate::format::mtl::check_materials;
-use crate::format::{WriteOptions, Written};
+use crate::format::{SkinDelivery, WriteOptions, Written};
 use crate::{Clip, Error, Frame, Mesh, Result};
 
 /// Morph targets of one mesh: what the smallest vertex uniform space of WebGL 2 holds beside the other uniforms.
@@ -28,6 +28,7 @@ pub(in crate::format) fn write(path: &Path, clip: &Clip, options: &WriteOptions)
     check_materials(path, clip)?;
     match &clip.gltf {
         Some(source) => patch::write(path, clip, options, source),
+        None if options.skin != SkinDelivery::Points => patch::write_rigged(path, clip, options),
         None => write_new(path, clip, options),
     }
 }
@@ -316,7 +317,7 @@ impl Document {
         self.samplers.push(json!({ "input": input, "output": output, "interpolation": interpolation }));
     }
 
-    fn finish(self, clip: &Clip, looks: Looks, times: &Times) -> Value {
+    pub(super) fn finish(self, clip: &Clip, looks: Looks, times: &Times) -> Value {
         let mut document = Map::new();
         document.insert(
             "asset".into(),

@@ -16,6 +16,20 @@ impl Document {
         keep_length: bool,
         sink: &mut Sink,
     ) -> Result<()> {
+        let first_node = self.nodes.len();
+        self.add_joints(clip, poses, times, keep_length, sink)?;
+        self.add_skins(clip, first_node, sink)
+    }
+
+    /// Adds the joints and their motion.
+    pub(super) fn add_joints(
+        &mut self,
+        clip: &Clip,
+        poses: &[Vec<Transform>],
+        times: &Times,
+        keep_length: bool,
+        sink: &mut Sink,
+    ) -> Result<()> {
         let Some(skeleton) = &clip.skeleton else { return Ok(()) };
         let first_node = self.nodes.len();
         let mut children = vec![Vec::new(); skeleton.joints.len()];
@@ -37,8 +51,7 @@ impl Document {
             self.push_node(node);
         }
         let nodes: Vec<usize> = (first_node..self.nodes.len()).collect();
-        self.add_joint_tracks(poses, &nodes, &skeleton.rest_pose(), times, keep_length, sink)?;
-        self.add_skins(clip, first_node, sink)
+        self.add_joint_tracks(poses, &nodes, &skeleton.rest_pose(), times, keep_length, sink)
     }
 
     /// Tracks of the joints that leave their rest; `nodes` are theirs.
@@ -91,21 +104,10 @@ impl Document {
         }
         for root in (0..worlds.len()).filter(|&joint| root_of[joint] == joint) {
             let joints: Vec<usize> = (0..worlds.len()).filter(|&joint| root_of[joint] == root).collect();
-            let inverse = |&joint: &usize| {
-                let mut columns = worlds[joint].inverse().to_cols_array();
-                // the last row is exactly that of an affine matrix, whatever rounding says
-                [columns[3], columns[7], columns[11], columns[15]] = [0.0, 0.0, 0.0, 1.0];
-                if columns.iter().all(|value| value.is_finite()) {
-                    columns
-                } else {
-                    glam::Mat4::IDENTITY.to_cols_array()
-                }
-            };
-            let matrices = sink.keys(&joints.iter().map(inverse).collect::<Vec<[f32; 16]>>())?;
-            let nodes: Vec<usize> = joints.iter().map(|joint| first_node + joint).collect();
-            self.skins.push(
-                json!({ "joints": nodes, "inverseBindMatrices": matrices, "skeleton": first_node + root }),
-            );
+            let bind = |&joint: &usize| (first_node + joint, worlds[joint].inverse());
+            let binds: Vec<(usize, glam::Mat4)> = joints.iter().map(bind).collect();
+            let skin = self.push_skin(&binds, sink)?;
+            self.skins[skin]["skeleton"] = json!(first_node + root);
         }
         Ok(())
     }
