@@ -8,30 +8,64 @@ use glam::{Vec2, Vec3};
 use super::spans::Spans;
 use crate::scene::Facet;
 
-/// Heights along a direction, over the plane through the origin.
-pub(crate) struct HeightMap {
+/// A square of texels on the plane through the origin that a direction is upright on.
+pub(crate) struct Plane {
     /// Two sides of the plane, and the direction of heights.
     pub(crate) axes: [Vec3; 3],
+    side: usize,
+}
+
+impl Plane {
+    /// Upright on `up`, a unit vector.
+    fn new(up: Vec3, side: usize) -> Self {
+        let (u, v) = up.any_orthonormal_pair();
+        Self { axes: [u, v, up], side }
+    }
+
+    /// A texel's width in the scene's units.
+    pub(crate) fn texel(&self) -> f32 {
+        2.0 / self.side as f32
+    }
+
+    /// Where a place lies on the map, in texels, and its height.
+    #[inline]
+    pub(crate) fn locate(&self, place: Vec3) -> (Vec2, f32) {
+        let [u, v, up] = self.axes;
+        let half = 0.5 * self.side as f32;
+        (Vec2::new(half + half * u.dot(place), half + half * v.dot(place)), up.dot(place))
+    }
+
+    /// The texel at a place; `None` beside the square.
+    #[inline]
+    fn texel_at(&self, at: Vec2) -> Option<usize> {
+        let side = self.side as f32;
+        let inside = at.x >= 0.0 && at.y >= 0.0 && at.x < side && at.y < side;
+        inside.then(|| at.y as usize * self.side + at.x as usize)
+    }
+}
+
+/// Heights along a direction, over the plane through the origin.
+pub(crate) struct HeightMap {
+    pub(crate) plane: Plane,
     /// Squares of heights, each half as wide as the one before; where nothing stands, −∞.
     levels: Vec<Vec<f32>>,
-    side: usize,
 }
 
 impl HeightMap {
     /// Heights of facets along `up`, a unit vector; `side` must be a power of two.
     pub(crate) fn new(facets: &[Facet], up: Vec3, side: usize) -> Self {
         let mut heights = vec![f32::NEG_INFINITY; side * side];
-        let axes = axes(up);
+        let plane = Plane::new(up, side);
         for facet in facets {
-            fill(facet, axes, side, |texel, height| heights[texel] = heights[texel].max(height));
+            fill(facet, &plane, |texel, height| heights[texel] = heights[texel].max(height));
         }
-        let mut map = Self { axes, levels: vec![heights], side };
+        let mut map = Self { plane, levels: vec![heights] };
         map.build_levels();
         map
     }
 
     fn build_levels(&mut self) {
-        let mut side = self.side;
+        let mut side = self.plane.side;
         while side > 1 {
             let last = &self.levels[self.levels.len() - 1];
             let half = side / 2;
@@ -46,23 +80,10 @@ impl HeightMap {
         }
     }
 
-    /// A texel's width in the scene's units.
-    pub(crate) fn texel(&self) -> f32 {
-        2.0 / self.side as f32
-    }
-
-    /// Where a place lies on the map, in texels, and its height.
-    #[inline]
-    pub(crate) fn locate(&self, place: Vec3) -> (Vec2, f32) {
-        let [u, v, up] = self.axes;
-        let half = 0.5 * self.side as f32;
-        (Vec2::new(half + half * u.dot(place), half + half * v.dot(place)), up.dot(place))
-    }
-
     /// The greatest height within a square around a place, or of a little more. All in texels.
     #[inline]
     pub(crate) fn highest_around(&self, at: Vec2, reach: f32) -> f32 {
-        let side = self.side as f32;
+        let side = self.plane.side as f32;
         let [left, top, right, bottom] = [at.x - reach, at.y - reach, at.x + reach, at.y + reach];
         if !(right >= 0.0 && bottom >= 0.0 && left < side && top < side) {
             return f32::NEG_INFINITY;
@@ -70,7 +91,7 @@ impl HeightMap {
         // the level on which the square touches at most two texels each way
         let level = (u32::BITS - ((right - left) as u32).leading_zeros()) as usize;
         let level = level.min(self.levels.len() - 1);
-        let side = self.side >> level;
+        let side = self.plane.side >> level;
         let texel = |v: f32| ((v.max(0.0) as usize) >> level).min(side - 1);
         let mut highest = f32::NEG_INFINITY;
         for y in texel(top)..=texel(bottom) {
@@ -84,26 +105,21 @@ impl HeightMap {
     /// What the four texels around a place say, blended: `tell` makes a number of a height.
     #[inline]
     pub(crate) fn blended(&self, at: Vec2, tell: impl Fn(f32) -> f32) -> f32 {
-        blended(&self.levels[0], self.side, at, f32::NEG_INFINITY, tell)
+        blended(&self.levels[0], self.plane.side, at, f32::NEG_INFINITY, tell)
     }
 
     /// The height of the texel at a place.
     #[inline]
     pub(crate) fn nearest(&self, at: Vec2) -> f32 {
-        let side = self.side as f32;
-        if !(at.x >= 0.0 && at.y >= 0.0 && at.x < side && at.y < side) {
-            return f32::NEG_INFINITY;
-        }
-        self.levels[0][at.y as usize * self.side + at.x as usize]
+        self.plane.texel_at(at).map_or(f32::NEG_INFINITY, |texel| self.levels[0][texel])
     }
 }
 
 /// The lowest and the highest along a direction: what is above a place and what is below it, for the price of one map.
 pub(crate) struct ThicknessMap {
-    axes: [Vec3; 3],
+    pub(crate) plane: Plane,
     /// Lowest and highest; the wrong way round where nothing stands.
     texels: Vec<[f32; 2]>,
-    side: usize,
 }
 
 impl ThicknessMap {
@@ -112,48 +128,32 @@ impl ThicknessMap {
     /// Of facets along `up`, a unit vector.
     pub(crate) fn new(facets: &[Facet], up: Vec3, side: usize) -> Self {
         let mut texels = vec![Self::EMPTY; side * side];
-        let axes = axes(up);
+        let plane = Plane::new(up, side);
         for facet in facets {
-            fill(facet, axes, side, |texel, height| {
+            fill(facet, &plane, |texel, height| {
                 let [low, high] = &mut texels[texel];
                 (*low, *high) = (low.min(height), high.max(height));
             });
         }
-        Self { axes, texels, side }
+        Self { plane, texels }
     }
 
     /// The direction of heights.
     pub(crate) fn up(&self) -> Vec3 {
-        self.axes[2]
-    }
-
-    /// A texel's width in the scene's units.
-    pub(crate) fn texel(&self) -> f32 {
-        2.0 / self.side as f32
-    }
-
-    /// Where a place lies on the map, in texels, and its height.
-    #[inline]
-    pub(crate) fn locate(&self, place: Vec3) -> (Vec2, f32) {
-        let [u, v, up] = self.axes;
-        let half = 0.5 * self.side as f32;
-        (Vec2::new(half + half * u.dot(place), half + half * v.dot(place)), up.dot(place))
+        self.plane.axes[2]
     }
 
     /// What `tell` makes of the distance to what stands above a place (or below it: `down`), blended over four texels.
     #[inline]
     pub(crate) fn blended(&self, at: Vec2, height: f32, down: bool, tell: impl Fn(f32) -> f32) -> f32 {
-        blended(&self.texels, self.side, at, Self::EMPTY, |texel| tell(distance(texel, height, down)))
+        blended(&self.texels, self.plane.side, at, Self::EMPTY, |texel| tell(distance(texel, height, down)))
     }
 
     /// The distance up to what stands over a place.
     #[inline]
     pub(crate) fn above(&self, at: Vec2, height: f32) -> f32 {
-        let side = self.side as f32;
-        if !(at.x >= 0.0 && at.y >= 0.0 && at.x < side && at.y < side) {
-            return f32::INFINITY;
-        }
-        distance(self.texels[at.y as usize * self.side + at.x as usize], height, false)
+        let over = |texel: usize| distance(self.texels[texel], height, false);
+        self.plane.texel_at(at).map_or(f32::INFINITY, over)
     }
 }
 
@@ -189,13 +189,9 @@ fn blended<T: Copy>(texels: &[T], side: usize, at: Vec2, empty: T, tell: impl Fn
     upper * (1.0 - ty) + lower * ty
 }
 
-fn axes(up: Vec3) -> [Vec3; 3] {
-    let (u, v) = up.any_orthonormal_pair();
-    [u, v, up]
-}
-
 /// Tells the height of every texel whose middle lies under a facet.
-fn fill(facet: &Facet, [u, v, up]: [Vec3; 3], side: usize, mut tell: impl FnMut(usize, f32)) {
+fn fill(facet: &Facet, plane: &Plane, mut tell: impl FnMut(usize, f32)) {
+    let (&[u, v, up], side) = (&plane.axes, plane.side);
     let half = 0.5 * side as f32;
     let corners = facet.corners.map(|p| Vec2::new(half + half * u.dot(p), half + half * v.dot(p)));
     // most facets are smaller than a texel and have no texel's middle in them

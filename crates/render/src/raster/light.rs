@@ -35,9 +35,9 @@ impl KeyLight {
 
     /// Which part of the light is seen from a place on a surface with that normal, 0 to 1.
     pub(crate) fn visible(&self, place: Vec3, flat: Vec3) -> f32 {
-        let (at, height) = self.map.locate(place);
-        let [u, v, up] = self.map.axes;
-        let texel = self.map.texel();
+        let (at, height) = self.map.plane.locate(place);
+        let [u, v, up] = self.map.plane.axes;
+        let texel = self.map.plane.texel();
         // the surface itself rises to one side: taps are compared with its plane, in metres a texel
         let facing = flat.dot(up).max(0.12);
         let slope = -Vec2::new(flat.dot(u), flat.dot(v)) / facing * texel;
@@ -85,11 +85,11 @@ impl KeyLight {
 
     /// Whether nothing can stand between the light and any place of a patch, given by its corners.
     pub(crate) fn is_open(&self, corners: [Vec3; 4]) -> bool {
-        let located = corners.map(|corner| self.map.locate(corner));
+        let located = corners.map(|corner| self.map.plane.locate(corner));
         let lowest = located.iter().map(|(_, height)| *height).fold(f32::INFINITY, f32::min);
         let mean = located.iter().map(|(at, _)| *at).sum::<Vec2>() / 4.0;
         let width = located.iter().map(|(at, _)| (*at - mean).abs().max_element()).fold(0.0, f32::max);
-        let texels = self.spread / self.map.texel();
+        let texels = self.spread / self.map.plane.texel();
         let mut reach = (1.0 - lowest).max(0.0) * texels;
         for _ in 0..3 {
             let above = self.map.highest_around(mean, width + reach + 1.0) - lowest;
@@ -127,8 +127,8 @@ impl SkyLight {
         for map in &self.maps {
             let facing = normal.dot(map.up());
             let (down, weight) = (facing < 0.0, facing.abs());
-            let (at, height) = map.locate(place + 1.2 * map.texel() * normal);
-            let slack = 0.6 * map.texel();
+            let (at, height) = map.plane.locate(place + 1.2 * map.plane.texel() * normal);
+            let slack = 0.6 * map.plane.texel();
             let hides = map.blended(at, height, down, |distance| hiding(distance - slack));
             let from_above = 0.5 + if down { -0.5 } else { 0.5 } * map.up().y;
             let share = weight * Vec2::new(from_above, 1.0 - from_above);
@@ -142,7 +142,7 @@ impl SkyLight {
     pub(crate) fn hidden_from_ground(&self, place: Vec3) -> f32 {
         let (mut hidden, mut total) = (0.0, 0.0);
         for map in &self.maps {
-            let (at, height) = map.locate(place);
+            let (at, height) = map.plane.locate(place);
             hidden += map.up().y * self.softly(map, at, height);
             total += map.up().y;
         }
@@ -151,7 +151,7 @@ impl SkyLight {
 
     /// How much of a cone around the map's axis is hidden.
     fn softly(&self, map: &ThicknessMap, at: Vec2, height: f32) -> f32 {
-        let texels = SKY_CONE / map.texel();
+        let texels = SKY_CONE / map.plane.texel();
         let reach = (1.0 - height).clamp(0.0, 1.75) * texels;
         let (mut sum, mut count) = (0.0, 0);
         for tap in self.taps.map(|tap| reach * tap) {

@@ -31,8 +31,12 @@ fn furnace(radiance: f32) -> Look {
     }
 }
 
+fn upright_camera(position: [f64; 3], target: [f64; 3]) -> Camera {
+    Camera { position: position.into(), target: target.into(), up: Vec3::Y, field_of_view: 0.6 }
+}
+
 fn front_camera(distance: f64) -> Camera {
-    Camera { position: Vec3::new(0.0, 0.0, distance), target: Vec3::ZERO, up: Vec3::Y, field_of_view: 0.6 }
+    upright_camera([0.0, 0.0, distance], [0.0; 3])
 }
 
 fn first_picture(clip: &Clip, camera: &Camera, look: &Look, size: [u32; 2]) -> Picture {
@@ -113,12 +117,7 @@ fn creases_are_darker_only_with_occlusion() {
 #[test]
 fn the_ground_is_darker_under_things_and_clean_far_away() {
     let clip = still(ball(glam::Vec3::new(0.0, 1.0, 0.0), 1.0, 24));
-    let camera = Camera {
-        position: Vec3::new(0.0, 3.0, 9.0),
-        target: Vec3::new(0.0, 0.6, 0.0),
-        up: Vec3::Y,
-        field_of_view: 0.6,
-    };
+    let camera = upright_camera([0.0, 3.0, 9.0], [0.0, 0.6, 0.0]);
     let bare = first_picture(&clip, &camera, &Look { ground: Ground::None, ..Look::default() }, [160, 120]);
     let shadowed =
         first_picture(&clip, &camera, &Look { ground: Ground::At(0.0), ..Look::default() }, [160, 120]);

@@ -1,11 +1,10 @@
 //! The rasteriser against geometry, and against the ray caster: what both show must be the same.
 
 use clip::{Clip, Frame, Mesh};
-use geometry::Vec3;
 use render::{Camera, Drawing, Film, Ground, Look, Picture, Scalars, Shading, Stage, View, picture};
 
 use crate::shapes::{ball, chain, sheet, still, waving};
-use crate::{BLACK, brightness, first_picture, front_camera, furnace};
+use crate::{BLACK, brightness, first_picture, front_camera, furnace, upright_camera};
 
 /// Black over white: coverage is one minus linear light.
 fn coverage(seen: &Picture) -> f64 {
@@ -68,12 +67,7 @@ fn what_is_nearer_is_seen() {
 #[test]
 fn shadows_lie_where_rays_put_them() {
     let clip = still(ball(glam::Vec3::new(0.0, 1.6, 0.0), 1.0, 32));
-    let camera = Camera {
-        position: Vec3::new(0.0, 5.0, 12.0),
-        target: Vec3::new(0.8, 0.8, 0.0),
-        up: Vec3::Y,
-        field_of_view: 0.6,
-    };
+    let camera = upright_camera([0.0, 5.0, 12.0], [0.8, 0.8, 0.0]);
     let look = Look { ground: Ground::At(0.0), occlusion: false, ..Look::default() };
     let size = [200, 150];
     let bare = first_picture(&clip, &camera, &Look { ground: Ground::None, ..look.clone() }, size);
@@ -154,7 +148,7 @@ fn what_reaches_behind_the_eye_is_cut() {
     // a floor one metre below the eye, from far behind it to far ahead: it fills the lower half up to its far edge
     let floor = vec![[-9e3, -1.0, 9e3], [9e3, -1.0, 9e3], [9e3, -1.0, -9e3], [-9e3, -1.0, -9e3]];
     let clip = one_mesh(floor, &[[0, 1, 2], [0, 2, 3]]);
-    let camera = Camera { position: Vec3::ZERO, target: Vec3::NEG_Z, up: Vec3::Y, field_of_view: 0.6 };
+    let camera = upright_camera([0.0; 3], [0.0, 0.0, -1.0]);
     let seen = first_picture(&clip, &camera, &look, [60, 40]);
     assert!((coverage(&seen) - 1200.0).abs() < 12.0, "half the picture: {}", coverage(&seen));
 }
