@@ -26,6 +26,7 @@ pub(crate) const ALL: &[Demo] = &[
     Demo { name: "cow-head", text: include_str!("../demos/cow-head.toml"), training: None },
     Demo { name: "kangaroo", text: include_str!("../demos/kangaroo.toml"), training: None },
     Demo { name: "loop", text: include_str!("../demos/loop.toml"), training: None },
+    Demo { name: "corrective", text: include_str!("../demos/corrective.toml"), training: None },
     Demo { name: "tail", text: include_str!("../demos/tail.toml"), training: None },
     Demo { name: "elbow", text: include_str!("../demos/elbow.toml"), training: None },
     Demo { name: "cape", text: include_str!("../demos/cape.toml"), training: None },

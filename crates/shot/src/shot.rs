@@ -193,7 +193,7 @@ pub struct Output {
     /// The number that the first frame has in the files.
     #[schemars(extend("minimum" = 0, "maximum" = 1_000_000_000, "x-usual" = [0, 1_000_000]))]
     pub start_frame: Option<u32>,
-    /// How a mesh that moved goes back into the rig of the glTF file that it came from, in a .glb.
+    /// How a mesh that moved goes back into the rig that it came with, in a .glb.
     pub skin: SkinDelivery,
     /// How long one unit of the written files is, in metres: 0.01 for centimetres. For formats that leave it open or say theirs (.obj, .pc2, .mdd, .bvh,
     /// .usd, .abc); a .glb stays in the unit of its file. Default: what `unit` under `[input]` says, or 1.

@@ -2,6 +2,7 @@
 
 mod bakes;
 mod clips;
+mod deliver;
 mod program;
 mod shells;
 mod shots;

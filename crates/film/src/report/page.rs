@@ -29,6 +29,7 @@ pub(super) fn page(shot: &Shot, bake: &Bake, rows: &[Row]) -> String {
     head(&mut page, shot, bake);
     tiles(&mut page, bake);
     warnings(&mut page, &others, "Warnings", "");
+    notes(&mut page, bake);
     pictures(&mut page, bake, rows);
     bake.layers.iter().for_each(|layer| self::layer(&mut page, shot, bake, layer));
     let _ = write!(page, "<section><h2>Shot file</h2>{}</section>", source::html(shot.text()));
@@ -126,6 +127,18 @@ fn warnings(page: &mut String, told: &[Warning], title: &str, class: &str) {
     for warning in told {
         let (text, layer) = (escape(&warning.text), escape(&warning.layer));
         let _ = write!(page, "<li>{text} <em>{layer}, {}</em></li>", warning.when());
+    }
+    page.push_str("</ul></section>");
+}
+
+/// What writing the files had to tell.
+fn notes(page: &mut String, bake: &Bake) {
+    if bake.notes.is_empty() {
+        return;
+    }
+    page.push_str("<section class=\"warnings\"><h2>Files</h2><ul>");
+    for note in &bake.notes {
+        let _ = write!(page, "<li>{}</li>", escape(note));
     }
     page.push_str("</ul></section>");
 }

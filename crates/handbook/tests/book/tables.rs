@@ -23,22 +23,21 @@ pub(crate) fn keys(properties: &Value, names: &[&str]) -> String {
 
 /// The words that a key may have.
 pub(crate) fn choices(definition: &Value) -> String {
-    let branches = definition["oneOf"].as_array().unwrap();
-    table(
-        &["value", "meaning"],
-        branches.iter().map(|branch| vec![format!("`{}`", branch["const"]), about(branch)]),
-    )
+    let row = |branch: &Value| vec![format!("`{}`", written(branch)), about(branch)];
+    table(&["value", "meaning"], definition["oneOf"].as_array().unwrap().iter().map(row))
+}
+
+/// One of several values, as one writes it: a word, or a table with one key.
+fn written(branch: &Value) -> String {
+    match branch["properties"].as_object().and_then(|keys| keys.iter().next()) {
+        None => branch["const"].to_string(),
+        Some((key, value)) => format!("{{ {key} = {} }}", example(key, value)),
+    }
 }
 
 /// The selectors, each as one writes it.
 pub(crate) fn selectors(definition: &Value) -> String {
-    let row = |branch: &Value| {
-        let written = match branch["properties"].as_object().and_then(|keys| keys.iter().next()) {
-            None => branch["const"].to_string(),
-            Some((key, value)) => format!("{{ {key} = {} }}", example(key, value)),
-        };
-        vec![format!("`{written}`"), about(branch)]
-    };
+    let row = |branch: &Value| vec![format!("`{}`", written(branch)), about(branch)];
     table(&["selector", "chooses"], definition["oneOf"].as_array().unwrap().iter().map(row))
 }
 
@@ -92,6 +91,7 @@ fn kind(schema: &Value) -> String {
             "Artwork" => "a file or a pattern, below".into(),
             "FleshTets" => "a whole number, 1 to 2000000, or a file".into(),
             "Separated" => "a frame or a file".into(),
+            "SkinDelivery" => "a word or a table, below".into(),
             "Footing" => "a height, a slope or a mesh, below".into(),
             "FilePath" => "a file".into(),
             "MeshNames" => "a name, a list of names, or `\"*\"`".into(),

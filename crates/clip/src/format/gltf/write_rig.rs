@@ -17,7 +17,7 @@ use super::shape::Shape;
 use super::sink::Sink;
 use super::write::{Document, Times, finite, json_bound};
 use super::write_columns::{primitives, run_of, vertex_runs};
-use super::write_skin::{Influences, normalized};
+use super::write_skin::{Influences, heaviest};
 use crate::format::{ReadOptions, WriteOptions};
 use crate::{Clip, Mesh, Result};
 
@@ -68,7 +68,7 @@ pub(super) fn rig_of(
     let mut influences = Vec::with_capacity(clip.meshes.len());
     for mesh in &clip.meshes {
         let of_mesh = match &mesh.skin {
-            Some(skin) if is_skinned(mesh, joints) => normalized(&skin.influences),
+            Some(skin) if is_skinned(mesh, joints) => heaviest(&skin.influences),
             _ => Vec::new(),
         };
         add_mesh(mesh, &of_mesh, first_joint, options, &looks, &mut document, &mut sink)?;

@@ -32,6 +32,13 @@ pub(super) fn normalized(influences: &Influences) -> Vec<Vec<(u32, f32)>> {
     influences.iter().map(of).collect()
 }
 
+/// Of every point the four heaviest: what most players look at. What the others did is left to whoever compares with what was baked.
+pub(super) fn heaviest(influences: &Influences) -> Vec<Vec<(u32, f32)>> {
+    let mut four = normalized(influences);
+    four.iter_mut().for_each(|of_point| of_point.truncate(4));
+    normalized(&four)
+}
+
 /// Hangs primitives on a skin: `runs` are the vertices of each, `influences` those of the points under them.
 pub(super) fn hang(
     primitives: &mut [(Vertices, Value)],
