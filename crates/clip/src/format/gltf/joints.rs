@@ -15,7 +15,7 @@ use super::patch_tracks::in_unit;
 use super::sink::Sink;
 use super::write::{Document, Times};
 use super::write_columns::run_of;
-use super::write_skin::{columns, normalized, skin_json};
+use super::write_skin::{hang, hangs, normalized, skin_json};
 use crate::format::{JointsDelivery, SkinDelivery};
 use crate::skinning::{Bound, Decomposition, Motion, Rigid, between, reduced};
 use crate::{Result, Transform};
@@ -220,19 +220,9 @@ impl<'a> Patch<'a> {
         let place = number(&document.nodes[node], "mesh").unwrap_or(0);
         let mut mesh = document.meshes[place].clone();
         let surfaces = mesh["primitives"].as_array_mut().into_iter().flatten();
-        let mut known: Vec<(std::ops::Range<usize>, Vec<(String, usize)>)> = Vec::new();
-        for (primitive, part) in surfaces.filter(|primitive| is_surface(primitive)).zip(&clip_mesh.parts) {
-            let run = run_of(clip_mesh, part);
-            if !known.iter().any(|(other, _)| *other == run) {
-                known.push((run.clone(), columns(&clip_mesh.vertex_points[run.clone()], influences, sink)?));
-            }
-            let attributes = primitive["attributes"].as_object_mut();
-            attributes.into_iter().for_each(|attributes| attributes.retain(|name, _| !hangs(name)));
-            let of_run = known.iter().find(|(other, _)| *other == run).map(|(_, columns)| columns);
-            for (name, accessor) in of_run.into_iter().flatten() {
-                primitive["attributes"][name] = json!(accessor);
-            }
-        }
+        let surfaces = surfaces.filter(|primitive| is_surface(primitive));
+        let runs = clip_mesh.parts.iter().map(|part| run_of(clip_mesh, part));
+        hang(surfaces, runs, &clip_mesh.vertex_points, influences, sink)?;
         let sharing = document.nodes.iter().filter(|other| number(other, "mesh") == Some(place)).count();
         match sharing > 1 {
             true => document.nodes[node]["mesh"] = json!(document.place_mesh(mesh)),
@@ -420,9 +410,4 @@ fn is_similarity(matrix: &DMat4) -> bool {
     let even = (y.length() - size).abs().max((z.length() - size).abs()) <= SIMILAR * size;
     let square = x.dot(y).abs().max(y.dot(z).abs()).max(z.dot(x).abs()) <= SIMILAR * size * size;
     size > 0.0 && even && square && matrix.determinant() > 0.0
-}
-
-/// Attributes that hang a vertex on a skin.
-fn hangs(attribute: &str) -> bool {
-    attribute.starts_with("JOINTS_") || attribute.starts_with("WEIGHTS_")
 }

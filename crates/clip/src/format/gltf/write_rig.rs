@@ -104,7 +104,8 @@ fn add_mesh(
     let mut node = json!({ "name": mesh.name });
     if let (Some(skin), false) = (&mesh.skin, influences.is_empty()) {
         let parts = mesh.parts.iter().map(|part| run_of(mesh, part));
-        super::write_skin::hang(&mut written, parts, &mesh.vertex_points, influences, sink)?;
+        let surfaces = written.iter_mut().map(|(_, primitive)| primitive);
+        super::write_skin::hang(surfaces, parts, &mesh.vertex_points, influences, sink)?;
         let binds: Vec<(usize, glam::Mat4)> =
             skin.binds.iter().map(|&(joint, bind)| (first_joint + joint, bind)).collect();
         node["skin"] = json!(document.push_skin(&binds, sink)?);

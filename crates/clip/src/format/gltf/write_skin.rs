@@ -6,7 +6,7 @@ use glam::Mat4;
 use serde_json::{Value, json};
 
 use super::sink::{Sink, Use};
-use super::write::{Document, Vertices};
+use super::write::Document;
 use crate::Result;
 
 /// For each point, joints of a skin and weights.
@@ -39,16 +39,22 @@ pub(super) fn heaviest(influences: &Influences) -> Vec<Vec<(u32, f32)>> {
     normalized(&four)
 }
 
-/// Hangs primitives on a skin: `runs` are the vertices of each, `influences` those of the points under them.
-pub(super) fn hang(
-    primitives: &mut [(Vertices, Value)],
+/// Attributes by name, and their accessors.
+type Columns = Vec<(String, usize)>;
+
+/// Hangs primitives on a skin, and on no other: `runs` are the vertices of each, `influences` those of the points under them.
+pub(super) fn hang<'a>(
+    primitives: impl Iterator<Item = &'a mut Value>,
     runs: impl Iterator<Item = Range<usize>>,
     vertex_points: &[u32],
     influences: &Influences,
     sink: &mut Sink,
 ) -> Result<()> {
-    let mut known: Vec<(Range<usize>, Vec<(String, usize)>)> = Vec::new();
-    for ((_, primitive), run) in primitives.iter_mut().zip(runs) {
+    let mut known: Vec<(Range<usize>, Columns)> = Vec::new();
+    for (primitive, run) in primitives.zip(runs) {
+        if let Some(attributes) = primitive["attributes"].as_object_mut() {
+            attributes.retain(|name, _| !hangs(name));
+        }
         if !known.iter().any(|(other, _)| *other == run) {
             known.push((run.clone(), columns(&vertex_points[run.clone()], influences, sink)?));
         }
@@ -60,12 +66,13 @@ pub(super) fn hang(
     Ok(())
 }
 
+/// Attributes that hang a vertex on a skin.
+pub(super) fn hangs(attribute: &str) -> bool {
+    attribute.starts_with("JOINTS_") || attribute.starts_with("WEIGHTS_")
+}
+
 /// The attributes of some vertices, by name: as many sets of four as the heaviest laden of them needs.
-pub(super) fn columns(
-    points: &[u32],
-    influences: &Influences,
-    sink: &mut Sink,
-) -> Result<Vec<(String, usize)>> {
+fn columns(points: &[u32], influences: &Influences, sink: &mut Sink) -> Result<Columns> {
     let of = |&point: &u32| influences[point as usize].as_slice();
     let most = points.iter().map(|point| of(point).len()).max().unwrap_or(0);
     let highest = points.iter().flat_map(of).map(|&(joint, _)| joint).max().unwrap_or(0);
