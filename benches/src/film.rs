@@ -9,6 +9,7 @@ use followthrough::render::{Drawing, Film, Look, Stage, View};
 use serde_json::json;
 use shot::{BakeOptions, Context, Event};
 
+use crate::options::{Failure, without_options};
 use crate::scratch::Scratch;
 
 /// Pixels of the film.
@@ -33,20 +34,10 @@ files = ["flag.webp"]
 
 /// Runs the benchmark.
 pub(crate) fn run(options: &[String]) -> ExitCode {
-    if let Some(option) = options.first() {
-        eprintln!("unknown option {option}; there are none");
-        return ExitCode::from(2);
-    }
-    match measure() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("{error}");
-            ExitCode::FAILURE
-        }
-    }
+    without_options(options, measure)
 }
 
-fn measure() -> Result<(), Box<dyn std::error::Error>> {
+fn measure() -> Result<(), Failure> {
     let clip = samples::quadruped();
     // made beforehand: what is timed is drawing, not walking
     let frames: Vec<Frame> =
@@ -89,7 +80,7 @@ fn measure() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 /// Frames a second of a film.
-fn film(clip: &Clip, drawing: Drawing, count: usize) -> Result<f64, Box<dyn std::error::Error>> {
+fn film(clip: &Clip, drawing: Drawing, count: usize) -> Result<f64, Failure> {
     let look = Look { drawing, ..Look::default() };
     let stage = Stage::new(&[("", clip)], View::ThreeQuarter, look, SIZE)?;
     // tables and textures are made with the first picture

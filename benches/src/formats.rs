@@ -11,6 +11,7 @@ use std::time::Instant;
 use clip::{Clip, Frames, MemoryFrames, Mesh, ReadOptions, WriteOptions};
 use serde_json::json;
 
+use crate::options::{Failure, without_options};
 use crate::pipeline::peak_memory;
 use crate::scratch::Scratch;
 use crate::waves::Waves;
@@ -20,21 +21,9 @@ const SIDE: usize = 100;
 /// Frames of every file.
 const FRAMES: usize = 1000;
 
-type Failure = Box<dyn std::error::Error>;
-
 /// Runs the benchmark.
 pub(crate) fn run(options: &[String]) -> ExitCode {
-    if let Some(option) = options.first() {
-        eprintln!("unknown option {option}; there are none");
-        return ExitCode::from(2);
-    }
-    match measure() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("{error}");
-            ExitCode::FAILURE
-        }
-    }
+    without_options(options, measure)
 }
 
 fn measure() -> Result<(), Failure> {

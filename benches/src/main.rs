@@ -5,6 +5,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)] // printing is what a benchmark does
 
 mod contact;
+mod delivery;
 mod enrich;
 mod film;
 mod formats;
@@ -13,6 +14,7 @@ mod limits;
 mod linear;
 mod morph;
 mod motion;
+mod options;
 mod peers;
 mod pipeline;
 mod s1_cloth;
@@ -36,6 +38,7 @@ fn main() -> ExitCode {
     };
     match name {
         "contact" => contact::run(options),
+        "delivery" => delivery::run(options),
         "enrich" => enrich::run(options),
         "film" => film::run(options),
         "formats" => formats::run(options),
@@ -54,7 +57,7 @@ fn main() -> ExitCode {
         "upsample" => upsample::run(options),
         _ => {
             eprintln!(
-                "usage: cargo run --release -p benches -- NAME [--peers], NAME one of: contact, enrich, film, formats, inextensible, limits, linear, morph, motion, pipeline, s1-cloth, s2-solid, skeleton, smoke, torture, tracks, upsample"
+                "usage: cargo run --release -p benches -- NAME [--peers], NAME one of: contact, delivery, enrich, film, formats, inextensible, limits, linear, morph, motion, pipeline, s1-cloth, s2-solid, skeleton, smoke, torture, tracks, upsample"
             );
             ExitCode::from(2)
         }

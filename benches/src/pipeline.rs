@@ -9,6 +9,7 @@ use clip::{Clip, Frame, Frames, Mesh, ReadOptions, WriteOptions};
 use serde_json::json;
 use shot::{BakeOptions, Context};
 
+use crate::options::{Failure, without_options};
 use crate::scratch::Scratch;
 use crate::waves::Waves;
 
@@ -40,20 +41,10 @@ report = false
 
 /// Runs the benchmark.
 pub(crate) fn run(options: &[String]) -> ExitCode {
-    if let Some(option) = options.first() {
-        eprintln!("unknown option {option}; there are none");
-        return ExitCode::from(2);
-    }
-    match measure() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("{error}");
-            ExitCode::FAILURE
-        }
-    }
+    without_options(options, measure)
 }
 
-fn measure() -> Result<(), Box<dyn std::error::Error>> {
+fn measure() -> Result<(), Failure> {
     let folder = Scratch::new()?;
     let path = folder.path().join("waves.glb");
     let waves = waves(FRAMES)?;
@@ -61,14 +52,14 @@ fn measure() -> Result<(), Box<dyn std::error::Error>> {
     let frames: Vec<Frame> = (0..FRAMES).map(|i| waves.frame(i)).collect::<Result<_, _>>()?;
     let held = waves.with_frames(Arc::new(clip::MemoryFrames::new(frames)));
 
-    let best = |work: &mut dyn FnMut() -> Result<(), Box<dyn std::error::Error>>| {
+    let best = |work: &mut dyn FnMut() -> Result<(), Failure>| {
         let mut fastest = f64::INFINITY;
         for _ in 0..3 {
             let start = Instant::now();
             work()?;
             fastest = fastest.min(start.elapsed().as_secs_f64());
         }
-        Ok::<f64, Box<dyn std::error::Error>>(fastest)
+        Ok::<f64, Failure>(fastest)
     };
     let write = best(&mut || Ok(clip::write(&path, &held, &WriteOptions::default()).map(|_| ())?))?;
     let megabytes = std::fs::metadata(&path)?.len() as f64 / 1e6;
@@ -126,7 +117,7 @@ fn waves(count: usize) -> clip::Result<Clip> {
 }
 
 /// The same bytes through memory and disk, flushed as our writers flush.
-fn copy(from: &Path, to: &Path) -> Result<(), Box<dyn std::error::Error>> {
+fn copy(from: &Path, to: &Path) -> Result<(), Failure> {
     let bytes = std::fs::read(from)?;
     std::fs::write(to, bytes)?;
     std::fs::File::open(to)?.sync_all()?;
