@@ -31,6 +31,7 @@ mod files;
 mod format;
 mod frames;
 mod grid;
+mod lead_in;
 mod material;
 mod mesh;
 mod refine;
@@ -57,6 +58,7 @@ pub use format::{
 };
 pub use frames::{Frame, Frames, MemoryFrames};
 pub use grid::Grid;
+pub use lead_in::LeadIn;
 pub use material::{Image, Material};
 pub use mesh::{Group, Mesh, MorphTarget, Part};
 pub use scene::Placement;
