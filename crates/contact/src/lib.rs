@@ -61,4 +61,4 @@ pub use mesh::{CollisionMesh, CollisionSurface, Pair, Sides};
 pub use model::{BarrierContact, ContactReport};
 pub use narrow_phase::{Contact, collision_free_fraction, contacts};
 pub use obstacle::{Shape, plane};
-pub use untangling::{ContourForce, Intersections};
+pub use untangling::{ContourForce, Exemptions, Intersections};

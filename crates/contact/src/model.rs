@@ -24,7 +24,7 @@ use geometry::{Mat3, Vec3};
 
 use crate::broad_phase::CandidateCache;
 use crate::friction::FrictionContact;
-use crate::{Attachment, CollisionMesh, CollisionSurface, Contact, Error, Intersections, Pair};
+use crate::{Attachment, CollisionMesh, CollisionSurface, Contact, Error, Exemptions, Intersections, Pair};
 use state::ContactState;
 
 /// d̂ as a share of the middle edge length, and its bounds in metres.
@@ -55,6 +55,7 @@ pub struct BarrierContact {
     active: Vec<Contact>,
     friction_contacts: Vec<FrictionContact>,
     intersections: Intersections,
+    exemptions: Exemptions,
     report: ContactReport,
 }
 
@@ -85,8 +86,10 @@ pub struct ContactReport {
     pub place: Vec3,
     /// Pairs of triangles that cross and are being drawn apart.
     pub crossings: usize,
-    /// Points inside a one-sided obstacle, being led out.
+    /// Points inside an obstacle, being led out.
     pub inside: usize,
+    /// Whether anything crossed, or was inside, when the last step began.
+    pub is_tangled: bool,
     /// An obstacle jumped and was taken to its new place at once.
     pub teleported: bool,
 }
@@ -128,6 +131,7 @@ impl BarrierContact {
             active: Vec::new(),
             friction_contacts: Vec::new(),
             intersections: Intersections::default(),
+            exemptions: Exemptions::default(),
             report: ContactReport::default(),
         })
     }
@@ -135,6 +139,21 @@ impl BarrierContact {
     /// The surfaces, simulated ones first.
     pub fn mesh(&self) -> &CollisionMesh {
         &self.mesh
+    }
+
+    /// Lets pinned points that are inside an obstacle, with the body at `x` and the obstacles at `obstacles`, pass through it from now on. To be
+    /// called in the same way before the first step and before a checkpoint is taken up: it is no part of one.
+    pub fn exempt_pinned(&mut self, x: &[Vec3], obstacles: &[Vec3]) -> Result<(), Error> {
+        self.check_body(x)?;
+        let places = self.contact_points(x, obstacles);
+        self.exemptions.add_pinned(&self.mesh, &places)?;
+        self.candidates = CandidateCache::default();
+        Ok(())
+    }
+
+    /// What passes through obstacles for good.
+    pub fn exemptions(&self) -> &Exemptions {
+        &self.exemptions
     }
 
     /// d̂: the gap beyond their thickness at which the barrier between two surfaces begins, in metres.

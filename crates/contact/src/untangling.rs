@@ -6,10 +6,11 @@
 //! wanders over to them as it shrinks. Found anew after each step while anything intersects; where nothing crosses,
 //! nothing is exempt, and the guarantee is whole again.
 //!
-//! Points inside an obstacle whose sides are told apart ([`Sides::Front`]) are led to its surface, and their pairs with
-//! it are exempt until they are out.
+//! Points inside an obstacle whose sides are told apart ([`Sides::Front`]), or inside a closed one that most of their piece is outside of,
+//! are led to its surface, and their pairs with it are exempt until they are out. Pinned ones cannot be: see [`Exemptions`].
 
 mod contour_force;
+mod exemptions;
 
 use std::collections::BTreeSet;
 use std::f64::consts::TAU;
@@ -19,25 +20,26 @@ use rayon::prelude::*;
 
 use crate::audit::{AuditedSurface, Crossing, audit};
 use crate::distance::{PairKind, closest_vertex_triangle};
-use crate::{CollisionMesh, Error, Pair, Sides};
+use crate::{CollisionMesh, CollisionSurface, Error, Pair, Sides};
 use contour_force::contour_force;
 
 pub use contour_force::ContourForce;
+pub use exemptions::Exemptions;
 
 /// Intersections of surfaces at one time.
 #[derive(Clone, Debug, Default)]
 pub struct Intersections {
     /// Pairs of crossing triangles, by their numbers in [`CollisionMesh`], the smaller first; ascending.
     pub crossings: Vec<[u32; 2]>,
-    /// Free points inside a one-sided obstacle, with that obstacle's number; ascending.
+    /// Free points to be led out of an obstacle, with that obstacle's number; ascending.
     pub inside: Vec<(u32, u32)>,
     /// Triangles around the crossing ones, pair by pair; ascending.
     around: Vec<[u32; 2]>,
 }
 
 impl Intersections {
-    /// Looks at all surfaces, exactly.
-    pub fn find(mesh: &CollisionMesh, x: &[Vec3]) -> Result<Self, Error> {
+    /// Looks at all surfaces, exactly; but for what is exempt.
+    pub fn find(mesh: &CollisionMesh, x: &[Vec3], exemptions: &Exemptions) -> Result<Self, Error> {
         if x.len() != mesh.point_count() {
             return Err(Error::Sizes { what: "points", expected: mesh.point_count(), got: x.len() });
         }
@@ -48,6 +50,8 @@ impl Intersections {
             .filter(|&[a, b]| interact(mesh, a, b))
             .collect();
         crossings.sort_unstable();
+        let inside = inside(mesh, x, &crossings, exemptions);
+        crossings.retain(|&[a, b]| !exemptions.excuses(mesh, a, b));
         let mut around = BTreeSet::new();
         for &[a, b] in &crossings {
             let [ring_a, ring_b] = [a, b].map(|t| ring(mesh, t));
@@ -55,7 +59,6 @@ impl Intersections {
                 around.extend(ring_b.iter().map(|&t| [s.min(t), s.max(t)]));
             }
         }
-        let inside = inside(mesh, x, &crossings);
         Ok(Self { crossings, inside, around: around.into_iter().collect() })
     }
 
@@ -112,8 +115,9 @@ impl Intersections {
             .collect()
     }
 
-    /// For each point inside an obstacle, the nearest place on its surface: where to lead it.
-    pub fn exits(&self, mesh: &CollisionMesh, x: &[Vec3]) -> Vec<(u32, Vec3)> {
+    /// For each point inside an obstacle, where to lead it: the nearest place on its surface, and `margin` metres beyond, so that it
+    /// does arrive outside.
+    pub fn exits(&self, mesh: &CollisionMesh, x: &[Vec3], margin: f64) -> Vec<(u32, Vec3)> {
         let exit = |&(point, obstacle): &(u32, u32)| {
             let p = x[point as usize];
             let mut best = (f64::INFINITY, p);
@@ -121,7 +125,8 @@ impl Intersections {
                 let [a, b, c] = t.map(|v| x[v as usize]);
                 let nearest = closest_vertex_triangle(&[p, a, b, c]);
                 if nearest.distance < best.0 {
-                    best = (nearest.distance, p - nearest.difference);
+                    let out = (b - a).cross(c - a).normalize_or_zero();
+                    best = (nearest.distance, p - nearest.difference + margin * out);
                 }
             }
             (point, best.1)
@@ -168,39 +173,74 @@ fn triangles_of(mesh: &CollisionMesh, surface: u32) -> impl Iterator<Item = [u32
     mesh.triangles().iter().filter(move |t| range.contains(&(t[0] as usize))).copied()
 }
 
-/// Free points inside one-sided obstacles: behind a plane, or where a solid winds around them (holes and overlaps in its
-/// surface make the number fractional; a half decides). Points joined by triangles that the solid does not cut are on the
-/// same side of it, so one of them is asked for all.
-fn inside(mesh: &CollisionMesh, x: &[Vec3], crossings: &[[u32; 2]]) -> Vec<(u32, u32)> {
+/// Free points to be led out of obstacles: those inside one-sided ones, and inside closed ones that most of their piece is outside of.
+/// Points joined by triangles that the obstacle does not cut are on the same side of it, so one of them is asked for all.
+fn inside(
+    mesh: &CollisionMesh,
+    x: &[Vec3],
+    crossings: &[[u32; 2]],
+    exemptions: &Exemptions,
+) -> Vec<(u32, u32)> {
     let mut found = Vec::new();
-    for (number, obstacle) in mesh.surfaces().iter().enumerate() {
-        if !obstacle.is_obstacle || obstacle.sides != Sides::Front {
+    for (number, obstacle) in mesh.surfaces().iter().enumerate().filter(|(_, s)| s.is_obstacle) {
+        let is_part = |t: u32| mesh.surface_of(mesh.triangles()[t as usize][0]) == number;
+        let cut: BTreeSet<u32> =
+            crossings.iter().filter(|c| c.iter().any(|&t| is_part(t))).flatten().copied().collect();
+        let leads_out = obstacle.sides == Sides::Front;
+        // from both sides alike, what nothing crosses is where it belongs
+        if !leads_out && (cut.is_empty() || !is_closed(mesh, number)) {
             continue;
         }
         let corners: Vec<[Vec3; 3]> =
             triangles_of(mesh, number as u32).map(|t| t.map(|v| x[v as usize])).collect();
         let bounds = geometry::Bounds::of(corners.iter().flatten().copied());
-        let is_inside = |p: Vec3| {
-            if obstacle.faces_only {
-                return corners.iter().all(|[a, b, c]| (*b - *a).cross(*c - *a).dot(p - *a) < 0.0);
-            }
-            bounds.contains(p) && corners.iter().map(|t| solid_angle(t, p)).sum::<f64>() > 0.5 * 2.0 * TAU
-        };
-        let is_part = |t: u32| mesh.surface_of(mesh.triangles()[t as usize][0]) == number;
-        let cut: BTreeSet<u32> =
-            crossings.iter().filter(|c| c.iter().any(|&t| is_part(t))).flatten().copied().collect();
-        let groups = groups(mesh, &cut);
-        let inner: Vec<bool> = groups.par_iter().map(|group| is_inside(x[group[0] as usize])).collect();
+        let is_cut = |t: u32| cut.contains(&t) || exemptions.has_corner(mesh, t, number as u32);
+        let groups = groups(mesh, is_cut);
+        let is_inside = |group: &Vec<u32>| is_inside(obstacle, &corners, &bounds, x[group[0] as usize]);
+        let inner: Vec<bool> = groups.par_iter().map(is_inside).collect();
+        let mostly_outside = if leads_out { Vec::new() } else { mostly_outside(mesh, &groups, &inner) };
         for (group, _) in groups.iter().zip(inner).filter(|(_, inner)| *inner) {
-            found.extend(group.iter().filter(|&&v| mesh.is_free(v)).map(|&v| (v, number as u32)));
+            let is_led = |v: u32| mesh.is_free(v) && (leads_out || mostly_outside[v as usize]);
+            found.extend(group.iter().filter(|&&v| is_led(v)).map(|&v| (v, number as u32)));
         }
     }
     found.sort_unstable();
     found
 }
 
-/// Points of simulated surfaces, grouped by what joins them when the `cut` triangles are taken away.
-fn groups(mesh: &CollisionMesh, cut: &BTreeSet<u32>) -> Vec<Vec<u32>> {
+/// Whether a point is behind a plane, or where a solid winds around it (holes and overlaps in its surface make the number fractional; a
+/// half decides).
+fn is_inside(obstacle: &CollisionSurface, corners: &[[Vec3; 3]], bounds: &geometry::Bounds, p: Vec3) -> bool {
+    if obstacle.faces_only {
+        return corners.iter().all(|[a, b, c]| (*b - *a).cross(*c - *a).dot(p - *a) < 0.0);
+    }
+    bounds.contains(p) && corners.iter().map(|t| solid_angle(t, p)).sum::<f64>() > 0.5 * 2.0 * TAU
+}
+
+/// Whether each edge of a surface is between two triangles.
+fn is_closed(mesh: &CollisionMesh, surface: usize) -> bool {
+    let range = mesh.points_of(surface);
+    let mut own =
+        (0..mesh.edges().len() as u32).filter(|&e| range.contains(&(mesh.edges()[e as usize][0] as usize)));
+    own.all(|edge| mesh.around_edge(edge).len() == 2)
+}
+
+/// For each point, whether less than half of the piece that it belongs to is inside.
+fn mostly_outside(mesh: &CollisionMesh, groups: &[Vec<u32>], inner: &[bool]) -> Vec<bool> {
+    let mut is_inner = vec![false; mesh.point_count()];
+    for (group, _) in groups.iter().zip(inner).filter(|(_, inner)| **inner) {
+        group.iter().for_each(|&v| is_inner[v as usize] = true);
+    }
+    let mut outside = vec![false; mesh.point_count()];
+    for piece in self::groups(mesh, |_| false) {
+        let inside = piece.iter().filter(|&&v| is_inner[v as usize]).count();
+        piece.iter().for_each(|&v| outside[v as usize] = 2 * inside < piece.len());
+    }
+    outside
+}
+
+/// Points of simulated surfaces, grouped by what joins them when triangles that are cut are taken away.
+fn groups(mesh: &CollisionMesh, is_cut: impl Fn(u32) -> bool) -> Vec<Vec<u32>> {
     let mut seen = vec![false; mesh.point_count()];
     let mut groups = Vec::new();
     for &seed in mesh.vertices() {
@@ -211,7 +251,7 @@ fn groups(mesh: &CollisionMesh, cut: &BTreeSet<u32>) -> Vec<Vec<u32>> {
         let mut group = vec![seed];
         let mut next = 0;
         while next < group.len() {
-            for t in mesh.around_vertex(group[next]).iter().filter(|t| !cut.contains(t)) {
+            for t in mesh.around_vertex(group[next]).iter().filter(|t| !is_cut(**t)) {
                 for v in mesh.triangles()[*t as usize] {
                     if !std::mem::replace(&mut seen[v as usize], true) {
                         group.push(v);
@@ -256,7 +296,7 @@ mod tests {
             CollisionMesh::new(vec![CollisionSurface::free("sheet", points, triangles), other]).unwrap();
         let at_rest = places(&mesh);
         let mut x = at_rest.clone();
-        let mut intersections = Intersections::find(&mesh, &x).unwrap();
+        let mut intersections = Intersections::find(&mesh, &x, &Exemptions::default()).unwrap();
         let begin = intersections.crossings.len();
         assert!(begin > 5);
         let mut rounds = 0;
@@ -277,7 +317,7 @@ mod tests {
                     x[e1] -= change;
                 }
             }
-            intersections = Intersections::find(&mesh, &x).unwrap();
+            intersections = Intersections::find(&mesh, &x, &Exemptions::default()).unwrap();
             rounds += 1;
         }
         assert!(intersections.is_empty(), "{} of {begin} left", intersections.crossings.len());
@@ -310,7 +350,7 @@ mod tests {
         let mesh =
             CollisionMesh::new(vec![CollisionSurface::free("sheet", points, triangles), blade]).unwrap();
         let x = places(&mesh);
-        let intersections = Intersections::find(&mesh, &x).unwrap();
+        let intersections = Intersections::find(&mesh, &x, &Exemptions::default()).unwrap();
         let pairs = BroadPhase::new().candidates(&mesh, &x, &x, 0.02).unwrap();
         let mixed = |p: &Pair| mesh.surface_of(p.points[0]) != mesh.surface_of(p.points[3]);
         assert!(pairs.iter().filter(|p| mixed(p)).count() > 5);
@@ -327,7 +367,7 @@ mod tests {
         let ball = CollisionSurface { sides: Sides::Front, ..ball };
         let mesh = CollisionMesh::new(vec![CollisionSurface::free("sheet", sheet, triangles), ball]).unwrap();
         let x = places(&mesh);
-        let intersections = Intersections::find(&mesh, &x).unwrap();
+        let intersections = Intersections::find(&mesh, &x, &Exemptions::default()).unwrap();
         let flat = 0.05_f64.powi(2) / (8.0 * 0.4);
         for (v, p) in x[mesh.points_of(0)].iter().enumerate() {
             if (p.length() - 0.4).abs() > 2.0 * flat {
@@ -345,10 +385,10 @@ mod tests {
         let mesh =
             CollisionMesh::new(vec![CollisionSurface::free("leaf", leaf, vec![[0, 1, 2]]), ball]).unwrap();
         let x = places(&mesh);
-        let intersections = Intersections::find(&mesh, &x).unwrap();
+        let intersections = Intersections::find(&mesh, &x, &Exemptions::default()).unwrap();
         assert_eq!(intersections.inside, [(0, 1), (1, 1)]);
         assert!(!intersections.crossings.is_empty());
-        let exits = intersections.exits(&mesh, &x);
+        let exits = intersections.exits(&mesh, &x, 0.0);
         assert_eq!(exits.len(), 2);
         for (point, exit) in exits {
             assert!((exit.length() - 1.0).abs() < 0.01);
@@ -381,6 +421,7 @@ mod tests {
     /// What is known altogether crosses what it likes, pinned cloth and obstacles included; and behind a one-sided plane is inside.
     #[test]
     fn only_what_can_move_is_untangled() {
+        let none = Exemptions::default();
         let blade = vec![Vec3::new(0.2, -0.3, 0.2), Vec3::new(0.4, -0.3, 0.3), Vec3::new(0.3, 0.4, 0.25)];
         let leaf = vec![Vec3::ZERO, Vec3::Z, Vec3::X];
         for (known, count) in [([true; 3], 0), ([true, true, false], 1)] {
@@ -390,17 +431,20 @@ mod tests {
             };
             let other = CollisionSurface::obstacle("leaf", leaf.clone(), vec![[0, 1, 2]]);
             let mesh = CollisionMesh::new(vec![pinned, other]).unwrap();
-            let intersections = Intersections::find(&mesh, &places(&mesh)).unwrap();
+            let intersections = Intersections::find(&mesh, &places(&mesh), &none).unwrap();
             assert_eq!((intersections.crossings.len(), intersections.is_empty()), (count, count == 0));
-            assert!(matches!(Intersections::find(&mesh, &[]), Err(Error::Sizes { expected: 6, got: 0, .. })));
+            assert!(matches!(
+                Intersections::find(&mesh, &[], &none),
+                Err(Error::Sizes { expected: 6, got: 0, .. })
+            ));
         }
         let ground = crate::plane("ground", Vec3::ZERO, Vec3::Y, 10.0).unwrap();
         let cloth = CollisionSurface::free("blade", blade, vec![[0, 1, 2]]);
         let mesh = CollisionMesh::new(vec![cloth, ground]).unwrap();
         let x = places(&mesh);
-        let intersections = Intersections::find(&mesh, &x).unwrap();
+        let intersections = Intersections::find(&mesh, &x, &Exemptions::default()).unwrap();
         assert_eq!(intersections.inside, [(0, 1), (1, 1)]);
-        let exits = intersections.exits(&mesh, &x);
+        let exits = intersections.exits(&mesh, &x, 0.0);
         for ((point, exit), height) in exits.into_iter().zip([-0.3, -0.3]) {
             assert!(exit.distance(x[point as usize] - height * Vec3::Y) < 1e-12, "{exit}");
         }

@@ -32,12 +32,13 @@ impl BarrierContact {
     /// Finds crossings while there are, or may be, any.
     pub(super) fn find_intersections(&mut self, x: &[Vec3]) -> Result<(), Error> {
         if self.state.may_intersect {
-            self.intersections = Intersections::find(&self.mesh, x)?;
+            self.intersections = Intersections::find(&self.mesh, x, &self.exemptions)?;
             self.state.may_intersect = !self.intersections.is_empty();
             self.candidates.clear();
             self.report.crossings = self.report.crossings.max(self.intersections.crossings.len());
             self.report.inside = self.report.inside.max(self.intersections.inside.len());
         }
+        self.report.is_tangled = self.state.may_intersect;
         Ok(())
     }
 
@@ -80,8 +81,8 @@ impl BarrierContact {
         slack: f64,
         most: usize,
     ) -> Result<bool, Error> {
-        let (intersections, mesh) = (&self.intersections, &self.mesh);
-        let is_exempt = |pair: &Pair| intersections.is_exempt(mesh, pair);
+        let (intersections, exemptions, mesh) = (&self.intersections, &self.exemptions, &self.mesh);
+        let is_exempt = |pair: &Pair| intersections.is_exempt(mesh, pair) || exemptions.is_exempt(mesh, pair);
         self.candidates.rebuild(mesh, start, end, self.dhat, slack, scale, most, is_exempt)
     }
 

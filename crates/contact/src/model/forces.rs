@@ -111,7 +111,7 @@ impl BarrierContact {
             let drag = contour_force.damping(0.0, &[Vec3::ZERO; 5], &v) * stage.seconds.recip();
             assembly.scatter(&points, &pull.map(|f| -f), &drag, force, matrix);
         }
-        for (point, exit) in self.intersections.exits(&self.mesh, x) {
+        for (point, exit) in self.intersections.exits(&self.mesh, x, self.dhat) {
             // critically fast: half of the way out in a stage
             let stiffness = self.contact_mass(point as usize, stage) / stage.seconds.powi(2);
             if !stiffness.is_finite() {
