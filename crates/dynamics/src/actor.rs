@@ -14,8 +14,10 @@ use crate::{Body, Carry, Error, Guide, GuideSample, Part, State, Steps, middle};
 /// one after.
 #[derive(Clone, Debug, Default)]
 pub struct Window {
-    /// The frame, from zero.
+    /// The frame, from zero; those that lead into the animation come first.
     pub index: usize,
+    /// How many frames lead into the animation: they come before time 0.
+    pub lead_in: usize,
     /// Frames per second.
     pub frame_rate_hz: f64,
     /// Frames `index − 2` to `index + 1`, where they exist and were asked for.
@@ -38,7 +40,7 @@ impl Window {
     pub fn new(index: usize, frame_rate_hz: f64, frames: [Option<Arc<[Vec3]>>; 4]) -> Self {
         let at = |offset: isize| frames.get(usize::try_from(offset + 2).ok()?)?.as_deref().map(middle);
         let steps = Steps::between(at);
-        Self { index, frame_rate_hz, frames, steps }
+        Self { index, lead_in: 0, frame_rate_hz, frames, steps }
     }
 
     /// The frame `offset` frames after this one, from −2 to 1.
@@ -93,7 +95,12 @@ impl Window {
 
     /// When the frame before is, in seconds.
     pub fn start(&self) -> f64 {
-        (self.index as f64 - 1.0).max(0.0) / self.frame_rate_hz
+        ((self.index as f64 - 1.0).max(0.0) - self.lead_in as f64) / self.frame_rate_hz
+    }
+
+    /// When the frame itself is, in seconds.
+    pub fn end(&self) -> f64 {
+        (self.index as f64 - self.lead_in as f64) / self.frame_rate_hz
     }
 }
 

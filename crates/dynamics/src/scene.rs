@@ -24,6 +24,8 @@ pub struct Scene<A: Actor + ?Sized = dyn Actor> {
     members: Vec<Member<A>>,
     /// How fast everything moves along before the first frame, in m/s.
     drift: Vec3,
+    /// Whether it has gone along with the animation already.
+    is_led: bool,
     /// Why everything was put back on the animation, the last time.
     reset_reason: Option<String>,
     /// Intervals of a frame, where something changes within it and their number is given.
@@ -82,6 +84,7 @@ impl<A: Actor + ?Sized> Scene<A> {
             stepper,
             members,
             drift: Vec3::ZERO,
+            is_led: false,
             reset_reason: None,
             intervals,
         })
@@ -136,7 +139,8 @@ impl<A: Actor + ?Sized> Scene<A> {
     pub fn energies(&self) -> [f64; 2] {
         let mut guide = vec![Vec3::ZERO; self.body.point_count()];
         let mut velocities = guide.clone();
-        let leads = |actor: &A| if self.state.time > 0.0 { actor.guide() } else { actor.still_guide() };
+        let is_led = self.is_led || self.state.time > 0.0;
+        let leads = |actor: &A| if is_led { actor.guide() } else { actor.still_guide() };
         joined(&self.members, leads).sample(self.state.time, &mut guide, &mut velocities);
         self.body.energies(&self.state, &guide)
     }
@@ -208,19 +212,20 @@ impl<A: Actor + ?Sized> Scene<A> {
         windows: &[Window],
         mut contact: Option<&mut dyn ContactModel>,
     ) -> Result<Advanced, Error> {
-        let Some(Window { index, frame_rate_hz, .. }) = windows.first() else {
+        let Some(window) = windows.first() else {
             return Ok(Advanced::default());
         };
-        let seconds = 1.0 / frame_rate_hz;
+        let seconds = 1.0 / window.frame_rate_hz;
         // what rounding left in the sum of steps must not grow over a long shot
-        self.state.time = windows[0].start();
+        self.state.time = window.start();
+        self.is_led = true;
         let mut is_simulated = false;
         for (member, window) in self.members.iter_mut().zip(windows) {
             let motion = member.actor.begin_frame(&self.body, window, &mut self.state)?;
             is_simulated |= motion == Motion::Simulated;
         }
         if !is_simulated {
-            self.state.time = *index as f64 / frame_rate_hz;
+            self.state.time = window.end();
             return Ok(Advanced::default());
         }
         let is_changing = self.members.iter().any(|member| member.actor.is_changing());

@@ -15,7 +15,7 @@ use crate::shared::driver::{Driver, LOOK_AHEAD};
 use crate::shared::idle::Idle;
 use crate::shared::selectors::weights;
 use crate::shared::stepping::{Method, stepping};
-use crate::shared::{Contact, FabricDials};
+use crate::shared::{Contact, FabricDials, Start};
 
 /// Turns a mesh into fabric: it falls, folds and flutters, and follows the animation where `follow` says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -54,7 +54,11 @@ pub struct Cloth {
     /// What the cloth may not pass through: itself, other meshes, simple shapes. Default: it passes through everything.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub contact: Option<Contact>,
-    /// Seconds of simulation before the first frame, with the animation held at it: the cloth settles.
+    /// From the pose that the garment was drawn on into the first frame, before it: `start = {}` takes the bind pose and 1.5 seconds.
+    /// Default: the cloth begins as the first frame has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start: Option<Start>,
+    /// Seconds of simulation before the first frame, with the animation held at it: the cloth settles. After the `start`, where there is one.
     #[schemars(extend("minimum" = 0.0, "maximum" = 600.0, "x-usual" = [0.0, 10.0]))]
     pub pre_roll: f64,
     /// Steps per frame. Default: as many as the error estimate asks for.
@@ -82,6 +86,7 @@ impl Default for Cloth {
             gravity: [0.0, -9.81, 0.0],
             wind: Wind::default(),
             contact: None,
+            start: None,
             pre_roll: 0.0,
             substeps: None,
             tolerance: 1e-3,
@@ -108,6 +113,7 @@ impl Layer for Cloth {
             }
         }
         diagnostics.extend(self.contact.iter().flat_map(|contact| contact.check("contact", input)));
+        diagnostics.extend(self.start.as_ref().and_then(|start| start.check("start", input)));
         diagnostics
     }
 

@@ -7,8 +7,10 @@ mod material;
 pub(crate) mod middles;
 pub(crate) mod points;
 pub(crate) mod selectors;
+pub(crate) mod start;
 pub(crate) mod stepping;
 pub(crate) mod watch;
 
 pub use contact::{Collider, Contact, Faces, Form, Obstacle};
 pub use material::{FabricDials, MaterialDials};
+pub use start::Start;

@@ -71,6 +71,7 @@ impl Cloth {
             stepping: self.stepping(),
             adapts: false,
             pre_roll: self.pre_roll,
+            start: self.start.clone(),
             wind: self.wind.fastest(),
             is_same_mesh: true,
             notes,

@@ -77,6 +77,7 @@ impl Enrich {
             stepping: self.stepping(),
             adapts: false,
             pre_roll: if self.simulate { self.pre_roll } else { 0.0 },
+            start: None,
             wind: 0.0,
             is_same_mesh: true,
             notes,

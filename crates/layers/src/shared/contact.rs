@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use clip::{Clip, FilePath};
-use contact::{Attachment, AuditedSurface, BarrierContact, CollisionSurface, Shape, Sides, audit};
+use clip::{Clip, FilePath, LeadIn};
+use contact::{Attachment, AuditedSurface, BarrierContact, CollisionSurface, Crossing, Shape, Sides, audit};
 use dynamics::{DeliveredSurface, Scene, Span, Steps, Way, Window, middle};
 use geometry::{Bounds, Mat3, Vec3};
 use glam::DQuat;
@@ -230,6 +230,8 @@ enum ObstacleMotion {
         centre: Vec3,
         velocity: Vec3,
         spin: Vec3,
+        /// What comes before the first frame: it is carried along in it.
+        lead_in: Option<LeadIn>,
     },
 }
 
@@ -239,6 +241,7 @@ impl Obstacle {
         number: usize,
         input: &Target,
         contact: &Contact,
+        lead_in: Option<&LeadIn>,
     ) -> Result<Vec<(ObstacleMotion, CollisionSurface)>, LayerError> {
         let mesh = |clip: &Clip, mesh: usize| {
             let (name, rest) = (&clip.meshes[mesh].name, clip.meshes[mesh].rest());
@@ -255,7 +258,10 @@ impl Obstacle {
                 None => Err(LayerError::new(format!("there is no mesh `{name}`"))),
             },
             (None, Some(file), None) => {
-                let clip = input.open(file)?;
+                let mut clip = input.open(file)?;
+                if let Some(lead_in) = lead_in {
+                    clip = clip.led_in(clip.rest_frame(), lead_in);
+                }
                 Ok((0..clip.meshes.len()).map(|index| mesh(&clip, index)).collect())
             }
             (None, None, Some(_)) => {
@@ -266,6 +272,7 @@ impl Obstacle {
                     centre: Vec3::from(self.centre),
                     velocity: Vec3::from(self.velocity),
                     spin: Vec3::from(self.spin.map(f64::to_radians)),
+                    lead_in: lead_in.cloned(),
                 };
                 Ok(vec![(source, surface)])
             }
@@ -329,21 +336,29 @@ impl ObstacleMotion {
                 let points = clip.checked_frame(frame)?.points.swap_remove(*mesh);
                 Ok(points.iter().map(|p| Vec3::from(p.map(f64::from))).collect())
             }
-            Self::Shape { .. } => Ok(self.shape_at(frame as f64 / rate)),
+            Self::Shape { .. } => self.shape_at(frame as f64, rate),
         }
     }
 
-    fn shape_at(&self, time: f64) -> Vec<Vec3> {
-        let Self::Shape { points, centre, velocity, spin } = self else { return Vec::new() };
+    fn shape_at(&self, frame: f64, rate: f64) -> Result<Vec<Vec3>, LayerError> {
+        let Self::Shape { points, centre, velocity, spin, lead_in } = self else { return Ok(Vec::new()) };
+        let (mut time, mut offset) = (frame / rate, Vec3::ZERO);
+        if let Some(lead_in) = lead_in {
+            let begun = time - lead_in.count() as f64 / rate;
+            // before the first frame it stays as it is there, and moves along with everything
+            (time, offset) = (begun.max(0.0), begun.min(0.0) * lead_in.velocity()?);
+        }
         let turn = DQuat::from_scaled_axis(*spin * time);
-        points.iter().map(|p| *centre + *velocity * time + turn * (*p - *centre)).collect()
+        let middle = *centre + *velocity * time + offset;
+        Ok(points.iter().map(|p| middle + turn * (*p - *centre)).collect())
     }
 
     /// From frame `index − 1` to frame `index`.
     fn way(&mut self, index: usize, rate: f64) -> Result<ObstacleWay, LayerError> {
         let Self::Mesh { clip, .. } = self else {
-            let at = |offset: f64| self.shape_at((index as f64 + offset) / rate);
-            return Ok(ObstacleWay { frames: [-2.0, -1.0, 0.0, 1.0].map(at), is_cut: false });
+            let at = |offset: f64| self.shape_at(index as f64 + offset, rate);
+            let frames = [at(-2.0)?, at(-1.0)?, at(0.0)?, at(1.0)?];
+            return Ok(ObstacleWay { frames, is_cut: false });
         };
         let (clip, cuts) = (clip.clone(), clip.cuts.clone());
         if !clip.has_frame(index) {
@@ -370,7 +385,7 @@ impl ObstacleMotion {
         let mut steps = Steps::between(|offset| Some(middle(frames[(offset + 3) as usize].as_deref()?)));
         cuts.iter().for_each(|cut| steps.mark(*cut as isize - index as isize));
         let [_, a, b, c, d, ..] = frames;
-        let window = Window { index, frame_rate_hz: rate, frames: [a, b, c, d], steps };
+        let window = Window { index, lead_in: 0, frame_rate_hz: rate, frames: [a, b, c, d], steps };
         let size = Bounds::of(window.here().iter().copied()).diagonal();
         let limit = (TELEPORT.0 * size).max(TELEPORT.1 / rate);
         let Way { mut frames, carry } = window.way(limit, |_, _| Mat3::IDENTITY);
@@ -416,13 +431,20 @@ pub struct Collider {
     order: Vec<(usize, usize)>,
     triangles: Vec<Vec<[u32; 3]>>,
     rate: f64,
+    /// How many frames come before the first one.
+    lead_in: usize,
     /// The fastest point of an obstacle between the last two frames, in m/s.
     fastest: f64,
 }
 
 impl Collider {
-    /// Contact of the members of a scene, each with its skin and its input, and with the obstacles that any of them names.
-    pub(crate) fn new(skins: Vec<(Skin, Target)>, scene: &Scene) -> Result<Self, LayerError> {
+    /// Contact of the members of a scene, each with its skin and its input, and with the obstacles that any of them names. The frames of
+    /// the inputs begin with the lead-in, where there is one.
+    pub(crate) fn new(
+        skins: Vec<(Skin, Target)>,
+        scene: &Scene,
+        lead_in: Option<&LeadIn>,
+    ) -> Result<Self, LayerError> {
         let rate = skins.first().map_or(24.0, |(_, input)| input.clip.frame_rate_hz);
         let simulated: Vec<usize> = skins.iter().map(|(_, input)| input.mesh).collect();
         let (mut sources, mut obstacles, mut seen) = (Vec::new(), Vec::new(), Vec::<Obstacle>::new());
@@ -440,7 +462,7 @@ impl Collider {
                     continue;
                 }
                 seen.push(obstacle.clone());
-                for (source, surface) in obstacle.open(k, &input, &skin.contact)? {
+                for (source, surface) in obstacle.open(k, &input, &skin.contact, lead_in)? {
                     sources.push(source);
                     obstacles.push(surface);
                 }
@@ -462,6 +484,7 @@ impl Collider {
                 .map_err(LayerError::new)?,
             sources,
             rate,
+            lead_in: lead_in.map_or(0, LeadIn::count),
             fastest: 0.0,
         };
         collider.place(0.0, Vec3::ZERO)?;
@@ -481,7 +504,7 @@ impl Collider {
                 all.iter_mut().zip(own).for_each(|(all, own)| all.extend(own));
             }
         }
-        let (start, duration) = ((index as f64 - 1.0) / self.rate, 1.0 / self.rate);
+        let (start, duration) = ((index as f64 - 1.0 - self.lead_in as f64) / self.rate, 1.0 / self.rate);
         let ways =
             positions[0].iter().zip(&positions[1]).map(|(a, b): (&Vec3, &Vec3)| a.distance_squared(*b));
         self.fastest = self.rate * ways.fold(0.0, f64::max).sqrt();
@@ -512,6 +535,56 @@ impl Collider {
     pub fn place(&mut self, time: f64, drift: Vec3) -> Result<(), LayerError> {
         let places: Vec<Vec3> = self.places(0)?.iter().map(|p| *p + time * drift).collect();
         self.collision.place_obstacles(&places).map_err(LayerError::new)
+    }
+
+    /// Lets points that follow exactly and are inside an obstacle in these frames pass through it. Each frame with where the body's
+    /// points are.
+    pub(crate) fn exempt_pinned(&mut self, frames: &[(usize, Vec<Vec3>)]) -> Result<(), LayerError> {
+        for (frame, x) in frames {
+            let places = self.places(*frame)?;
+            self.collision.exempt_pinned(x, &places).map_err(LayerError::new)?;
+        }
+        Ok(())
+    }
+
+    /// A sentence for each obstacle that pinned points pass through.
+    pub(crate) fn exempted(&self) -> Vec<String> {
+        let mut counts = BTreeMap::<(usize, u32), usize>::new();
+        let mesh = self.collision.mesh();
+        for (point, obstacle) in self.collision.exemptions().iter() {
+            *counts.entry((mesh.surface_of(point), obstacle)).or_default() += 1;
+        }
+        let sentence = |((own, obstacle), count): ((usize, u32), usize)| {
+            let (own, obstacle) = (&self.names[own], &self.names[obstacle as usize]);
+            format!(
+                "{count} points of `{own}` that follow exactly begin inside `{obstacle}`: they may pass through it"
+            )
+        };
+        counts.into_iter().map(sentence).collect()
+    }
+
+    /// Whether a crossing of delivered surfaces is one that pinned points are excused for.
+    fn is_excused(&self, crossing: &Crossing) -> bool {
+        let exemptions = self.collision.exemptions();
+        if exemptions.is_empty() {
+            return false;
+        }
+        let exempt = |own: (u32, u32), other: (u32, u32)| {
+            let (Some((_, triangles)), Some(obstacle)) =
+                (self.surfaces.get(own.0 as usize), (other.0 as usize).checked_sub(self.surfaces.len()))
+            else {
+                return false;
+            };
+            let obstacle = (self.pieces + obstacle) as u32;
+            let corners = triangles[own.1 as usize];
+            exemptions.iter().any(|(point, from)| {
+                from == obstacle
+                    && self.order.get(point as usize).is_some_and(|&(surface, p)| {
+                        surface == own.0 as usize && corners.contains(&(p as u32))
+                    })
+            })
+        };
+        exempt(crossing.first, crossing.second) || exempt(crossing.second, crossing.first)
     }
 
     fn places(&self, frame: usize) -> Result<Vec<Vec3>, LayerError> {
@@ -567,8 +640,9 @@ impl Collider {
             let corners = self.surfaces[surface as usize].1[triangle as usize];
             corners.iter().all(|&p| exact.get(p as usize) == Some(&true))
         };
-        let (followed, crossings): (Vec<_>, Vec<_>) =
-            crossings.into_iter().partition(|c| is_exact(c.first) && is_exact(c.second));
+        let (followed, crossings): (Vec<_>, Vec<_>) = crossings
+            .into_iter()
+            .partition(|c| is_exact(c.first) && is_exact(c.second) || self.is_excused(c));
         let simulated = |surface: u32| (surface as usize) < delivered.len();
         let with_itself = crossings.iter().filter(|c| c.first.0 == c.second.0).count();
         let each_other = crossings

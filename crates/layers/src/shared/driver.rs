@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use clip::Frame;
+use clip::{Frame, LeadIn};
 use dynamics::{
     Actor, ActorReport, Advanced, BodyBuilder, CUT_SIZES, ContactModel, DeliveredSurface, Scene, Settings,
     Steps, Window, middle,
@@ -18,6 +18,7 @@ use shot::{FrameResult, LayerError, Simulation, Target};
 use super::contact::{Collider, Skin};
 use super::middles::Middles;
 use super::points::to_vectors;
+use super::start::{Disentangled, Start};
 use super::stepping::explain;
 use super::watch::Watch;
 
@@ -37,6 +38,8 @@ pub(crate) struct Member {
     pub(crate) adapts: bool,
     /// Seconds.
     pub(crate) pre_roll: f64,
+    /// From where it comes into the first frame.
+    pub(crate) start: Option<Start>,
     /// The fastest wind that it meets, in m/s.
     pub(crate) wind: f64,
     /// The surface that others meet.
@@ -56,6 +59,8 @@ pub(crate) struct Driver {
     members: Vec<Driven>,
     input: Input,
     pre_roll: f64,
+    /// Frames of the input that come before the first one.
+    lead_in: usize,
     watch: Watch,
 }
 
@@ -72,6 +77,8 @@ struct Driven {
 /// Frames of the input, each read once.
 struct Input {
     target: Target,
+    /// How many of them come before the first one.
+    lead_in: usize,
     frames: BTreeMap<usize, Arc<Frame>>,
     points: BTreeMap<(usize, usize), Arc<[Vec3]>>,
     middles: BTreeMap<usize, Middles>,
@@ -79,11 +86,15 @@ struct Input {
 
 impl Driver {
     /// One simulation of all members.
-    pub(crate) fn new(members: Vec<Member>) -> Result<Self, LayerError> {
+    pub(crate) fn new(mut members: Vec<Member>) -> Result<Self, LayerError> {
+        let lead_in = led_in(&mut members)?;
         let Some(first) = members.first() else {
             return Err(LayerError::new("there is nothing to simulate"));
         };
         let target = first.input.clone();
+        let has_own_points =
+            |member: &Member| member.is_same_mesh && member.rest.len() == member.input.mesh().point_count();
+        let has_own_points = members.iter().all(has_own_points);
         let stepping = common_stepping(&members)?;
         let is_alone = members.len() == 1;
         let touches = !is_alone || first.touches;
@@ -105,17 +116,60 @@ impl Driver {
             skins.push((member.skin, member.input));
         }
         let scene = Scene::new(cast, &rest, stepping).map_err(explain)?;
-        let collider = if touches { Some(Collider::new(skins, &scene)?) } else { None };
-        let input =
-            Input { target, frames: BTreeMap::new(), points: BTreeMap::new(), middles: BTreeMap::new() };
+        let mut collider = if touches { Some(Collider::new(skins, &scene, lead_in.as_ref())?) } else { None };
+        let lead_in = lead_in.map_or(0, |lead_in| lead_in.count());
+        let mut input = Input {
+            target,
+            lead_in,
+            frames: BTreeMap::new(),
+            points: BTreeMap::new(),
+            middles: BTreeMap::new(),
+        };
+        if let Some(collider) = collider.as_mut().filter(|_| has_own_points) {
+            let mut frames = Vec::new();
+            // a collar may be drawn into the body, or come there by the way into the first frame
+            for frame in if lead_in > 0 { vec![0, lead_in] } else { vec![0] } {
+                let mut places = Vec::new();
+                for member in &driven {
+                    places.extend_from_slice(&input.points(frame, member.mesh)?);
+                }
+                frames.push((frame, places));
+            }
+            collider.exempt_pinned(&frames)?;
+        }
         let size = Bounds::of(rest.iter().copied()).diagonal();
         let watch = Watch::new(scene.body().strongest_gravity(), wind, size, pre_roll);
-        Ok(Self { scene, collider, members: driven, input, pre_roll, watch })
+        Ok(Self { scene, collider, members: driven, input, pre_roll, lead_in, watch })
+    }
+
+    /// Puts everything in the pose that it starts in, and brings it along into the first frame.
+    fn lead_in(&mut self, meshes: &[usize]) -> Result<(bool, Disentangled), LayerError> {
+        let windows = self.input.windows(0, meshes)?;
+        self.scene.begin(&windows, false).map_err(explain)?;
+        let (mut reset, mut told) = (false, Disentangled::default());
+        for index in 1..=self.lead_in {
+            let windows = self.input.windows(index, meshes)?;
+            reset |= self.advance(index, &windows)?.reset;
+            if let Some(collider) = &self.collider {
+                told.note(collider.collision.report());
+            }
+            self.judge(&windows)?;
+        }
+        Ok((reset, told))
+    }
+
+    /// From the frame before, counted with those before the first one, to this one.
+    fn advance(&mut self, index: usize, windows: &[Window]) -> Result<Advanced, LayerError> {
+        if let Some(collider) = &mut self.collider {
+            collider.go_to(index, drift(windows))?;
+        }
+        self.scene.frame(windows, against(&mut self.collider)).map_err(explain)
     }
 
     /// Puts everything on the first frame and lets it settle.
-    fn begin(&mut self, windows: &[Window]) -> Result<bool, LayerError> {
+    fn begin(&mut self, windows: &[Window]) -> Result<(bool, Disentangled), LayerError> {
         let rate = self.input.target.clip.frame_rate_hz;
+        let mut told = Disentangled::default();
         self.scene.begin(windows, self.pre_roll > 0.0).map_err(explain)?;
         if let Some(collider) = self.collider.as_mut().filter(|_| self.pre_roll > 0.0) {
             collider.place(-(self.pre_roll * rate).ceil() / rate, self.scene.drift())?;
@@ -126,9 +180,29 @@ impl Driver {
                 let held = collider.hold(time, 1.0 / rate, scene.drift());
                 held.map_err(|error| dynamics::Error::Actor(error.to_string().into()))?;
             }
-            scene.stand_still(1.0 / rate, against(collider))
+            let advanced = scene.stand_still(1.0 / rate, against(collider))?;
+            if let Some(collider) = collider {
+                told.note(collider.collision.report());
+            }
+            Ok(advanced)
         };
-        self.scene.pre_roll(self.pre_roll, rate, &mut frame).map_err(explain)
+        let reset = self.scene.pre_roll(self.pre_roll, rate, &mut frame).map_err(explain)?;
+        Ok((reset, told))
+    }
+
+    /// Everything before the first frame, with what there is to tell of it.
+    fn start(&mut self, meshes: &[usize], warnings: &mut Vec<String>) -> Result<bool, LayerError> {
+        warnings.extend(self.members.iter().flat_map(|member| member.warnings.clone()));
+        warnings.extend(self.collider.iter().flat_map(Collider::exempted));
+        let (reset, told) = match self.lead_in {
+            0 => {
+                let windows = self.input.windows(0, meshes)?;
+                self.begin(&windows)?
+            }
+            _ => self.lead_in(meshes)?,
+        };
+        warnings.extend(told.sentence(self.input.target.clip.frame_rate_hz));
+        Ok(reset)
     }
 
     /// Refuses a state that has come apart.
@@ -195,16 +269,15 @@ impl Simulation for Driver {
     fn frame(&mut self, index: usize) -> Result<FrameResult, LayerError> {
         let mut result = FrameResult::default();
         let meshes: Vec<usize> = self.members.iter().map(|member| member.mesh).collect();
+        let is_first = index == 0;
+        // counted with those that come before the first one
+        let index = self.lead_in + index;
+        let reset = if is_first { self.start(&meshes, &mut result.warnings)? } else { false };
         let windows = self.input.windows(index, &meshes)?;
-        let reset = if index == 0 {
-            result.warnings = self.members.iter().flat_map(|member| member.warnings.clone()).collect();
-            self.begin(&windows)?
+        let reset = if is_first {
+            reset
         } else {
-            if let Some(collider) = &mut self.collider {
-                collider.go_to(index, drift(&windows))?;
-            }
-            let advanced = self.scene.frame(&windows, against(&mut self.collider)).map_err(explain)?;
-            let Advanced { effort, reset } = advanced;
+            let Advanced { effort, reset } = self.advance(index, &windows)?;
             result.figures.add("effort/substeps", "", effort.steps as f64);
             result.figures.add("effort/Newton iterations", "", effort.iterations as f64);
             result.figures.add("effort/factorisations", "", effort.factorizations as f64);
@@ -263,6 +336,20 @@ impl Simulation for Driver {
     fn cancel_by(&mut self, flag: Arc<AtomicBool>) {
         self.scene.cancel_by(flag);
     }
+}
+
+/// Puts the frames before the first one that members ask for in front of their inputs: the longest start, and then the longest
+/// pre-roll.
+fn led_in(members: &mut [Member]) -> Result<Option<LeadIn>, LayerError> {
+    let starts = members.iter().filter_map(|member| member.start.as_ref().map(|start| (start, member)));
+    let longest = starts.reduce(|a, b| if b.0.seconds > a.0.seconds { b } else { a });
+    let Some((start, member)) = longest else { return Ok(None) };
+    let pre_roll = members.iter().map(|member| member.pre_roll).fold(0.0, f64::max);
+    let meshes = members.iter().map(|member| member.input.mesh).collect();
+    let lead_in = start.lead_in(pre_roll, &member.input.clip, meshes);
+    let clip = member.input.clip.led_in(start.frame(&member.input)?, &lead_in);
+    members.iter_mut().for_each(|member| member.input.clip = clip.clone());
+    Ok(Some(lead_in))
 }
 
 /// How fast the animation moves along as a whole on its way to the windows' frame, in m/s.
@@ -346,7 +433,7 @@ impl Input {
                 *frame = at.map(|at| self.points(at, mesh)).transpose()?;
             }
             let steps = self.steps(index, mesh)?;
-            windows.push(Window { index, frame_rate_hz, frames, steps });
+            windows.push(Window { index, lead_in: self.lead_in, frame_rate_hz, frames, steps });
         }
         Ok(windows)
     }

@@ -104,6 +104,7 @@ impl Tracks {
             stepping: stepping(settings.integrator, settings.substeps, settings.tolerance),
             adapts: false,
             pre_roll: settings.pre_roll,
+            start: None,
             wind: settings.wind.fastest(),
             is_same_mesh: settings.is_same_mesh(),
             notes,
