@@ -187,6 +187,16 @@ pub fn all() -> &'static [Sample] {
             summary: "a person who turns round in five garments over each other",
             make: crate::figure_costume,
         },
+        Sample {
+            name: "person_walk",
+            summary: "a person who sets out for a walk, to be dressed",
+            make: crate::person_walk,
+        },
+        Sample {
+            name: "dress",
+            summary: "a dress of 5,000 points for that person at rest, alone",
+            make: crate::dress,
+        },
         Sample { name: "arm", summary: "a round arm that bends; a sculpted muscle", make: crate::arm },
         Sample {
             name: "shoulder",
