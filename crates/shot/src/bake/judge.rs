@@ -74,12 +74,14 @@ impl LayerBake {
         (strain > TORN).then_some((frame, text))
     }
 
+    /// The first frame is not asked: whatever comes before it is in its time.
     fn jammed(&self) -> Option<(usize, String)> {
         let mut seconds: Vec<f64> = self.seconds.iter().flatten().copied().collect();
         seconds.sort_by(f64::total_cmp);
         let usual = *seconds.get(seconds.len() / 2)?;
         let known = self.seconds.iter().enumerate().filter_map(|(frame, seconds)| Some((frame, (*seconds)?)));
-        let (frame, longest) = known.reduce(|most, next| if next.1 > most.1 { next } else { most })?;
+        let (frame, longest) =
+            known.skip(1).reduce(|most, next| if next.1 > most.1 { next } else { most })?;
         let text = format!(
             "the frame took {longest:.1} s, and a usual one {usual:.2} s: something jams there; look whether animated parts press the cloth or flesh against each other"
         );
