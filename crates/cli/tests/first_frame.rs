@@ -19,6 +19,7 @@ fn small(text: &str) -> String {
             ("cells", Some(count)) => format!("{}", count.min(150.0)),
             ("subdivide", Some(times)) => format!("{}", times.min(1.0)),
             ("pre_roll", Some(seconds)) => format!("{:?}", seconds.min(0.05)),
+            ("seconds", Some(seconds)) => format!("{:?}", seconds.min(0.1)),
             ("grid", None) => {
                 let sides = value.trim().trim_matches(['[', ']']).split(',');
                 let sides: Option<Vec<u32>> = sides.map(|side| side.trim().parse().ok()).collect();

@@ -22,6 +22,7 @@ pages! {
     Concepts: "docs/concepts.md",
     Contact: "docs/contact.md",
     Dependencies: "docs/dependencies.md",
+    Dress: "docs/dress.md",
     Formats: "docs/formats.md",
     Glossary: "docs/glossary.md",
     ShotFile: "docs/shot-file.md",
