@@ -112,6 +112,7 @@ fn every_setting_of_cloth_has_an_effect() {
             ("limit_weft", "1e-3"),
             ("limit_shear", "0.02"),
             ("limit_factor", "{ height = { from = 0.0, to = 40.0 } }"),
+            ("start", "{ seconds = 0.1 }"),
         ],
         without_effect: &[],
     });
@@ -150,6 +151,7 @@ fn every_setting_of_inextensible_has_an_effect() {
             ("limit_weft", "1e-4"),
             ("limit_shear", "1e-4"),
             ("limit_factor", "{ group = \"hoist\" }"),
+            ("start", "{ seconds = 0.1 }"),
         ],
         without_effect: &[],
     });
