@@ -5,8 +5,8 @@ mod common;
 use std::sync::Arc;
 
 use clip::{
-    BvhChannel, BvhLayout, Clip, Faces, Frame, Frames, Image, Joint, Material, MemoryFrames, Mesh, Part,
-    ReadOptions, Skeleton, Skin, Transform, WriteOptions, read, write,
+    BvhChannel, BvhLayout, Clip, Faces, Frame, Frames, Image, Joint, Material, MemoryFrames, Mesh,
+    MorphTarget, Part, ReadOptions, Skeleton, Skin, Transform, WriteOptions, read, write,
 };
 use common::{joint_distance, kitchen_sink, relative_distance};
 use glam::{Quat, Vec3};
@@ -281,6 +281,23 @@ fn groups_colours_images_and_hard_edges_survive_a_glb() {
     });
 }
 
+/// Frames in which the first of two morph targets comes and goes.
+struct Weighted(MemoryFrames);
+
+impl Frames for Weighted {
+    fn count(&self) -> usize {
+        self.0.count()
+    }
+
+    fn read(&self, index: usize) -> clip::Result<Frame> {
+        self.0.read(index)
+    }
+
+    fn morph_weights(&self, index: usize) -> clip::Result<Vec<Vec<f32>>> {
+        Ok(vec![vec![0.1 * index as f32, 1.0]])
+    }
+}
+
 /// A mesh with everything that can be on one, split at a hard edge, under a skeleton of two joints.
 fn decorated() -> Clip {
     let mut mesh = Mesh::new(
@@ -318,7 +335,12 @@ fn decorated() -> Clip {
             pose: vec![Transform { scale: Vec3::splat(1.5), ..skeleton.joints[0].rest }, turn],
         }
     });
-    let frames = Arc::new(MemoryFrames::new(frames.collect()));
+    let frames = MemoryFrames::new(frames.collect());
+    mesh.morph_targets = vec![
+        MorphTarget { name: "left smile".into(), offsets: vec![[0.0, 0.25, -0.5]; 4], weight: 0.75 },
+        MorphTarget { name: "nothing".into(), offsets: vec![[0.0; 3]; 4], weight: 0.0 },
+    ];
+    let frames = Arc::new(Weighted(frames));
     let mut clip = Clip::new("a clip", 25.0, vec![mesh], Some(skeleton), frames);
     clip.images.push(Image {
         name: "weave".into(),
@@ -343,6 +365,7 @@ fn a_rig_with_groups_colours_pictures_and_hard_edges_goes_through_usd() {
             );
             assert_eq!((&a.uvs, &a.smoothing, &a.parts), (&b.uvs, &b.smoothing, &b.parts), "{name}");
             assert_eq!(a.skin, b.skin, "{name}");
+            assert_eq!(a.morph_targets, b.morph_targets, "{name}");
             for group in &a.groups {
                 assert_eq!(Some(group), b.group(&group.name), "{name}: {}", group.name);
             }
@@ -350,6 +373,7 @@ fn a_rig_with_groups_colours_pictures_and_hard_edges_goes_through_usd() {
             assert_eq!(back.skeleton, clip.skeleton, "{name}");
             for frame in 0..clip.frame_count() {
                 assert_eq!(back.frame(frame).unwrap(), clip.frame(frame).unwrap(), "{name}");
+                assert_eq!(back.morph_weights(frame).unwrap(), clip.morph_weights(frame).unwrap(), "{name}");
             }
             assert_eq!(back.images[0].bytes, clip.images[0].bytes, "{name}");
             let (ours, theirs) = (&clip.materials[0], &back.materials[0]);
@@ -424,6 +448,8 @@ fn usd_in_centimetres_from_frame_1001_comes_back_in_metres() {
         let back = read(&path, &ReadOptions::default()).unwrap();
         assert!(relative_distance(&clip, &back) < 2.0 * f64::from(f32::EPSILON), "{name}");
         assert!(joint_distance(&clip, &back) < 1e-6, "{name}");
+        let offset = back.meshes[0].morph_targets[0].offsets[3];
+        assert!((offset[1] - 0.25).abs() < 1e-6 && (offset[2] + 0.5).abs() < 1e-6, "{name}: {offset:?}");
         let twice = ReadOptions { frame_rate_hz: Some(50.0), ..ReadOptions::default() };
         let back = read(&path, &twice).unwrap();
         assert_eq!(back.frame_count(), 7, "half way between frames is linear");

@@ -5,7 +5,7 @@ mod common;
 use std::path::{Path, PathBuf};
 
 use clip::{Clip, Error, Files, ReadOptions, Selector, read, read_tets, source_files};
-use common::seeds::{PNG, Seed, flag, seeds};
+use common::seeds::{PAINTED, PNG, Seed, flag, seeds};
 
 fn with(files: &Files) -> ReadOptions {
     ReadOptions { files: files.clone(), ..ReadOptions::default() }
@@ -105,6 +105,36 @@ fn a_picture_outside_the_folder_is_not_taken_along() {
     let bytes = std::fs::read(&out).unwrap();
     assert!(!bytes.windows(10).any(|window| window == b"root:x:0:0"));
     assert!(read(&out, &ReadOptions::default()).unwrap().warnings.is_empty());
+}
+
+#[test]
+fn pictures_of_usd_lie_beside_the_layer_or_in_its_archive() {
+    let place = Place::new();
+    let layer = place.inside("a.usda");
+    for name in ["../secret.png", "sub/../../secret.png", "/etc/passwd"] {
+        std::fs::write(&layer, PAINTED.replace("look/paint.png", name)).unwrap();
+        let clip = read(&layer, &ReadOptions::default()).unwrap();
+        assert!(clip.images.is_empty() && clip.materials[0].base_color_image.is_none(), "{name}");
+        assert!(clip.warnings.iter().any(|warning| warning.contains(name)), "{name}: {:?}", clip.warnings);
+    }
+    std::fs::write(&layer, PAINTED.replace("look/paint.png", "../secret.png")).unwrap();
+    let trusting = read(&layer, &with(&Files::default().allow_outside(true))).unwrap();
+    assert_eq!((trusting.images.len(), trusting.warnings.len()), (1, 0));
+
+    // a usdz whose picture says that it lies outside: the bytes are those of the entry, and nothing is read or written there
+    let archive = place.inside("a.usdz");
+    clip::write(&archive, &trusting, &clip::WriteOptions::default()).unwrap();
+    let (inner, outer) = (b"textures/clip.image0.png", b"../../../../../secre.png");
+    let mut bytes = std::fs::read(&archive).unwrap();
+    let at: Vec<usize> = (0..bytes.len() - inner.len()).filter(|&i| bytes[i..].starts_with(inner)).collect();
+    assert_eq!(at.len(), 3, "the layer, the entry and the directory");
+    at.iter().for_each(|&i| bytes[i..i + inner.len()].copy_from_slice(outer));
+    std::fs::write(&archive, &bytes).unwrap();
+    let clip = read(&archive, &ReadOptions::default()).unwrap();
+    assert_eq!((clip.images[0].bytes.as_slice(), clip.images[0].name.as_str()), (PNG, "secre"));
+    let out = place.inside("out.obj");
+    let written = clip::write(&out, &clip, &clip::WriteOptions::default()).unwrap();
+    assert!(written.files.iter().all(|file| file.parent() == out.parent()), "{:?}", written.files);
 }
 
 #[test]
@@ -371,6 +401,8 @@ fn names_in_a_file_are_not_names_of_files() {
         clip.name = evil.into();
         clip.meshes[0].name = evil.into();
         clip.meshes[0].set_group(evil, vec![1.0; 4]);
+        clip.meshes[0].morph_targets =
+            vec![clip::MorphTarget { name: evil.into(), offsets: vec![[0.0, 0.0, 1.0]; 4], weight: 0.5 }];
         clip.meshes[0].parts[0].material = Some(0);
         clip.images.push(clip::Image { name: evil.into(), mime_type: evil.into(), bytes: PNG.to_vec() });
         clip.materials
@@ -383,7 +415,18 @@ fn names_in_a_file_are_not_names_of_files() {
         let folder = tempfile::tempdir().unwrap();
         let inside = folder.path().join("a/b/c");
         std::fs::create_dir_all(&inside).unwrap();
-        for name in ["out.glb", "out.obj", "out.####.obj", "out.pc2", "out.mdd", "out.bvh"] {
+        for name in [
+            "out.glb",
+            "out.obj",
+            "out.####.obj",
+            "out.pc2",
+            "out.mdd",
+            "out.bvh",
+            "out.usdc",
+            "out.usda",
+            "out.usdz",
+            "out.abc",
+        ] {
             let written = clip::write(inside.join(name), &clip, &clip::WriteOptions::default()).unwrap();
             for file in written.files {
                 let plain = file.parent() == Some(&inside);

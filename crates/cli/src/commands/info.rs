@@ -142,6 +142,9 @@ impl Info<'_> {
                 let names: Vec<&str> = mesh.groups.iter().map(|group| group.name.as_str()).collect();
                 lines.push(format!("  groups: {}", names.join(", ")));
             }
+            if !mesh.morph_targets.is_empty() {
+                lines.push(format!("  morph targets: {}", target_names(mesh).join(", ")));
+            }
         }
         if let Some(skeleton) = &clip.skeleton {
             let roots = skeleton.joints.iter().filter(|joint| joint.parent.is_none());
@@ -200,8 +203,13 @@ fn mesh_json(mesh: &Mesh) -> Value {
         "uvs": !mesh.uvs.is_empty(),
         "skin_joints": mesh.skin.as_ref().map_or(0, |skin| skin.binds.len()),
         "groups": groups,
+        "morph_targets": target_names(mesh),
         "size_m": size(mesh),
     })
+}
+
+fn target_names(mesh: &Mesh) -> Vec<&str> {
+    mesh.morph_targets.iter().map(|target| target.name.as_str()).collect()
 }
 
 /// Extent at rest along x, y and z, in metres.

@@ -11,6 +11,8 @@ pub(super) struct Moment {
     pub(super) frame: Frame,
     /// Per second, in the file's unit: for each mesh, each point. Empty when nobody asked for them.
     pub(super) velocities: Vec<Vec<[f32; 3]>>,
+    /// For each mesh, how much of each of its morph targets. Empty when no mesh has any.
+    pub(super) weights: Vec<Vec<f32>>,
 }
 
 /// Pulls the frames of a clip; never holds more than three.
@@ -56,6 +58,8 @@ impl<'a> Moments<'a> {
             Some(frame) => frame,
             None => self.pull(self.next)?,
         };
+        let has_targets = self.clip.meshes.iter().any(|mesh| !mesh.morph_targets.is_empty());
+        let weights = if has_targets { self.clip.morph_weights(self.next)? } else { Vec::new() };
         self.next += 1;
         let mut velocities = Vec::new();
         if self.with_velocities {
@@ -65,7 +69,7 @@ impl<'a> Moments<'a> {
             velocities = self.velocities(&frame);
             self.before = Some(frame.clone());
         }
-        Ok(Some(Moment { frame, velocities }))
+        Ok(Some(Moment { frame, velocities, weights }))
     }
 
     fn pull(&self, index: usize) -> Result<Frame> {

@@ -1,10 +1,12 @@
 //! What a clip says as USD: meshes under one transform, materials, the skeleton as UsdSkel.
 //!
 //! Points are baked into samples, so meshes hang on no skeleton; the skeleton stands beside them with its own
-//! animation, and a mesh keeps its skin in attributes of ours (`followthrough:skin:…`), so that a rig comes back whole.
+//! animation, and a mesh keeps its skin in attributes of ours (`followthrough:skin:…`) and its morph targets as blend shapes that nothing
+//! binds, so that a rig comes back whole.
 
 use std::collections::HashSet;
 
+use super::blend::{OWN_TARGETS, OWN_WEIGHTS};
 use super::layer::{Layer, Prim, Track};
 use super::value::{Kind, Value};
 use crate::format::moments::bounds;
@@ -61,6 +63,10 @@ pub(super) fn author(clip: &Clip, first: &Frame, options: &WriteOptions, picture
         bind_materials(&mut prim, clip, mesh, &path, &material_paths);
         if let Some(skin) = &mesh.skin {
             add_skin(&mut prim, skin, scale);
+        }
+        if !mesh.morph_targets.is_empty() {
+            add_targets(&mut prim, number, mesh, &path, scale);
+            layer.tracks.push(Track::Weights(number));
         }
         add_groups(&mut prim, mesh, clip.skeleton.as_ref());
         root.children.push(prim);
@@ -201,6 +207,34 @@ fn add_skin(prim: &mut Prim, skin: &Skin, scale: f64) {
         .mark_custom();
     let weights = pairs().map(|&(_, weight)| weight).collect();
     prim.set("float[]", "followthrough:skin:weights", Value::Floats(weights)).mark_custom();
+}
+
+/// The morph targets, which baked points have in them already, and how much of each there is.
+fn add_targets(prim: &mut Prim, number: usize, mesh: &Mesh, path: &str, scale: f64) {
+    // subsets are children, too
+    let mut names = Names(prim.children.iter().map(|child| child.name.clone()).collect());
+    let mut paths = Vec::new();
+    for target in &mesh.morph_targets {
+        let name = names.take(&target.name);
+        paths.push(format!("{path}/{name}"));
+        let moved = |offset: &[f32; 3]| offset.iter().any(|&c| c != 0.0);
+        let places = (0..target.offsets.len()).filter(|&point| moved(&target.offsets[point]));
+        let mut points: Vec<i64> = places.map(|point| point as i64).collect();
+        if points.is_empty() {
+            // no list of points means all of them
+            points.push(0);
+        }
+        let scaled = |c: f32| if scale == 1.0 { c } else { (f64::from(c) * scale) as f32 };
+        let offset_of = |&point: &i64| target.offsets.get(point as usize).copied().unwrap_or_default();
+        let offsets = points.iter().flat_map(|point| offset_of(point).map(scaled)).collect();
+        let mut shape = Prim::new("BlendShape", name).display_name(&target.name);
+        shape.set_uniform("vector3f[]", "offsets", Value::Floats(offsets));
+        shape.set_uniform("int[]", "pointIndices", Value::Ints(points));
+        prim.children.push(shape);
+    }
+    let resting = mesh.morph_targets.iter().map(|target| target.weight).collect();
+    prim.sample(OWN_WEIGHTS, Track::Weights(number), Some(Value::Floats(resting))).mark_custom();
+    prim.relate(OWN_TARGETS, paths);
 }
 
 /// A matrix as USD lists it, its translation in the file's unit.

@@ -2,6 +2,7 @@
 
 use glam::{DMat4, DVec3};
 
+use super::blend::BlendShape;
 use super::rig::Rig;
 use super::stage::{Prim, Stage};
 use crate::Result;
@@ -14,16 +15,7 @@ pub(super) struct Binding {
     pub(super) geometry: DMat4,
     /// For each point, joints of the rig and weights; empty for a mesh with blend shapes alone.
     pub(super) influences: Vec<Vec<(u32, f32)>>,
-    /// Each with its number in the rig's animation.
-    shapes: Vec<(usize, BlendShape)>,
-}
-
-/// Offsets of points for a shape in full, and for those on the way there.
-struct BlendShape {
-    /// The points that it moves; all when `None`.
-    points: Option<Vec<usize>>,
-    /// Weight and offsets, weights rising; the shape at rest has weight 0 and no offsets.
-    stops: Vec<(f64, Vec<[f32; 3]>)>,
+    pub(super) shapes: Vec<BlendShape>,
 }
 
 impl Binding {
@@ -48,7 +40,7 @@ impl Binding {
             return Err(stage.malformed(&of.path, problem));
         }
         let influences = read_influences(stage, of, point_count, &rigs[rig])?;
-        let shapes = read_shapes(stage, of, point_count, &rigs[rig])?;
+        let shapes = BlendShape::read_all(stage, of, point_count, &rigs[rig])?;
         if influences.is_empty() && shapes.is_empty() {
             return Ok(None);
         }
@@ -60,16 +52,26 @@ impl Binding {
         Ok(Some(Self { rig, geometry, influences, shapes }))
     }
 
+    /// Whether points are moved beside their samples; shapes that nothing animates move none.
+    pub(super) fn moves(&self) -> bool {
+        !self.influences.is_empty() || self.shapes.iter().any(BlendShape::is_animated)
+    }
+
     /// Adds the blend shapes at a time.
     pub(super) fn blend(&self, stage: &Stage, rig: &Rig, time: f64, points: &mut [[f32; 3]]) -> Result<()> {
         let Some(animation) = rig.animation.as_ref().filter(|_| !self.shapes.is_empty()) else {
             return Ok(());
         };
         let weights = animation.blend_weights(stage, time)?;
-        for (number, shape) in &self.shapes {
-            shape.add(weights[*number], points);
-        }
+        self.shapes.iter().for_each(|shape| shape.add(shape.weight(&weights), points));
         Ok(())
+    }
+
+    /// How much of each morph target there is at a time, in the order of the mesh's targets.
+    pub(super) fn target_weights(&self, stage: &Stage, rig: &Rig, time: f64) -> Result<Vec<f32>> {
+        let animation = rig.animation.as_ref().filter(|_| !self.shapes.is_empty());
+        let weights = animation.map_or(Ok(Vec::new()), |animation| animation.blend_weights(stage, time))?;
+        Ok(self.shapes.iter().flat_map(|shape| shape.target_weights(shape.weight(&weights))).collect())
     }
 
     /// Moves points by the joints, from the mesh's own space into the skeleton's.
@@ -93,30 +95,6 @@ impl Binding {
                 .sum();
             *point = moved.as_vec3().to_array();
         }
-    }
-}
-
-impl BlendShape {
-    /// Linear from stop to stop, and beyond the outer ones as between the outermost two.
-    fn add(&self, weight: f64, points: &mut [[f32; 3]]) {
-        if weight == 0.0 || !weight.is_finite() {
-            return;
-        }
-        let last = self.stops.len() - 1;
-        let after = self.stops.partition_point(|(stop, _)| *stop < weight).clamp(1, last);
-        let ((a, low), (b, high)) = (&self.stops[after - 1], &self.stops[after]);
-        let part = (weight - a) / (b - a);
-        let mut add = |offsets: &[[f32; 3]], weight: f64| {
-            for (place, offset) in offsets.iter().enumerate() {
-                let point = self.points.as_ref().map_or(place, |points| points[place]);
-                for axis in 0..3 {
-                    let moved = f64::from(points[point][axis]) + weight * f64::from(offset[axis]);
-                    points[point][axis] = moved as f32;
-                }
-            }
-        };
-        add(low, 1.0 - part);
-        add(high, part);
     }
 }
 
@@ -175,61 +153,4 @@ fn read_influences(
         influences = vec![influences.pop().unwrap_or_default(); point_count];
     }
     Ok(influences)
-}
-
-fn read_shapes(
-    stage: &Stage,
-    prim: &Prim,
-    point_count: usize,
-    rig: &Rig,
-) -> Result<Vec<(usize, BlendShape)>> {
-    let names = stage.words(prim, "skel:blendShapes")?.unwrap_or_default();
-    let targets = prim.relationships.get("skel:blendShapeTargets").map(Vec::as_slice).unwrap_or_default();
-    let Some(animation) = &rig.animation else { return Ok(Vec::new()) };
-    let mut shapes = Vec::new();
-    for (name, target) in names.iter().zip(targets) {
-        let Some(number) = animation.blend_shapes.iter().position(|other| other == name) else { continue };
-        let Some(of) = stage.prim_at(prim, target).map(|index| &stage.prims[index]) else {
-            return Err(stage.malformed(&prim.path, format!("its blend shape {target} is not there")));
-        };
-        shapes.push((number, read_shape(stage, of, point_count)?));
-    }
-    Ok(shapes)
-}
-
-fn read_shape(stage: &Stage, prim: &Prim, point_count: usize) -> Result<BlendShape> {
-    let wrong = |problem: String| stage.malformed(&prim.path, problem);
-    let points = stage.ints(prim, "pointIndices")?.filter(|points| !points.is_empty());
-    let points: Option<Vec<usize>> = points
-        .map(|points| points.iter().map(|&point| usize::try_from(point).unwrap_or(usize::MAX)).collect());
-    if let Some(point) = points.iter().flatten().find(|&&point| point >= point_count) {
-        return Err(wrong(format!("it moves point {point}, but the mesh has {point_count}")));
-    }
-    let count = points.as_ref().map_or(point_count, Vec::len);
-    let mut stops = vec![(0.0, Vec::new())];
-    let stop = |name: &str, weight: f64, stops: &mut Vec<(f64, Vec<[f32; 3]>)>| {
-        let Some(attribute) = prim.attributes.get(name) else { return Ok(()) };
-        let Some(handle) = &attribute.default else { return Ok(()) };
-        let offsets = stage.fetch_points(attribute, handle, &format!("{}.{name}", prim.path))?;
-        if offsets.len() != count {
-            return Err(wrong(format!("`{name}` has {} offsets for {count} points", offsets.len())));
-        }
-        stops.push((weight, offsets));
-        Ok(())
-    };
-    stop("offsets", 1.0, &mut stops)?;
-    for (name, attribute) in &prim.attributes {
-        if name.starts_with("inbetweens:")
-            && !name.ends_with(":normalOffsets")
-            && let Some(weight) = attribute.weight.filter(|weight| weight.is_finite())
-        {
-            stop(name, weight, &mut stops)?;
-        }
-    }
-    stops.sort_by(|a, b| a.0.total_cmp(&b.0));
-    stops.dedup_by(|a, b| a.0 == b.0);
-    if stops.len() < 2 {
-        return Err(wrong("it has no offsets".into()));
-    }
-    Ok(BlendShape { points, stops })
 }

@@ -273,6 +273,10 @@ impl CrateFile {
         Ok((file, Structure { fields, field_sets, specs }))
     }
 
+    pub(super) fn length(&self) -> u64 {
+        self.source.length()
+    }
+
     pub(super) fn path(&self) -> &Path {
         self.source.path()
     }

@@ -1,6 +1,7 @@
 //! Frames of a USD layer, computed when they are asked for: points sampled, blended, skinned, placed.
 
 use super::binding::Binding;
+use super::blend::OWN_WEIGHTS;
 use super::placement::Placement;
 use super::rig::Rig;
 use super::stage::Stage;
@@ -15,6 +16,8 @@ pub(super) struct Body {
     pub(super) point_count: usize,
     pub(super) placement: Placement,
     pub(super) binding: Option<Binding>,
+    /// How many morph targets it has.
+    pub(super) target_count: usize,
 }
 
 /// The layer's moving part.
@@ -73,9 +76,40 @@ impl Frames for UsdFrames {
         }
         Ok(Frame { points, pose })
     }
+
+    fn morph_weights(&self, index: usize) -> Result<Vec<Vec<f32>>> {
+        if index >= self.count {
+            return Err(Error::NoSuchFrame { index, count: self.count });
+        }
+        let time = self.first + index as f64 * self.step;
+        self.bodies.iter().map(|body| self.target_weights(body, time)).collect()
+    }
 }
 
 impl UsdFrames {
+    /// How much of each morph target of a mesh there is at a time.
+    fn target_weights(&self, body: &Body, time: f64) -> Result<Vec<f32>> {
+        if body.target_count == 0 {
+            return Ok(Vec::new());
+        }
+        let weights = match &body.binding {
+            Some(binding) => binding.target_weights(&self.stage, &self.rigs[binding.rig], time)?,
+            None => {
+                let found = self.stage.value_at(&self.stage.prims[body.prim], OWN_WEIGHTS, time)?;
+                found.and_then(|value| value.into_floats()).unwrap_or_default()
+            }
+        };
+        match weights.len() == body.target_count && weights.iter().all(|weight| weight.is_finite()) {
+            true => Ok(weights),
+            false => {
+                let place = format!("{} at time {time}", self.stage.prims[body.prim].path);
+                let problem =
+                    format!("a number is needed for each of its {} blend shapes", body.target_count);
+                Err(self.stage.malformed(place, problem))
+            }
+        }
+    }
+
     /// A mesh's points in its own space.
     fn sample(&self, body: &Body, time: f64, frame: usize) -> Result<Vec<[f32; 3]>> {
         let prim = &self.stage.prims[body.prim];

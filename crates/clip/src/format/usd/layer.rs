@@ -64,6 +64,8 @@ pub(super) enum Track {
     Points(usize),
     Extent(usize),
     Velocities(usize),
+    /// Of the morph targets of a mesh.
+    Weights(usize),
     Translations,
     Rotations,
     Scales,
@@ -76,6 +78,7 @@ impl Track {
             Self::Points(_) => "point3f[]",
             Self::Extent(_) | Self::Translations => "float3[]",
             Self::Velocities(_) => "vector3f[]",
+            Self::Weights(_) => "float[]",
             Self::Rotations => "quatf[]",
             Self::Scales => "half3[]",
         }
@@ -144,12 +147,12 @@ impl Prim {
     }
 
     /// An attribute that moves, with the value that it has outside time.
-    pub(super) fn sample(&mut self, name: &str, track: Track, default: Option<Value>) {
-        if let Data::Attribute { samples, .. } =
-            &mut self.attribute(track.type_name(), name, false, default).data
-        {
+    pub(super) fn sample(&mut self, name: &str, track: Track, default: Option<Value>) -> &mut Property {
+        let property = self.attribute(track.type_name(), name, false, default);
+        if let Data::Attribute { samples, .. } = &mut property.data {
             *samples = Some(track);
         }
+        property
     }
 
     /// An attribute that takes its value from another.

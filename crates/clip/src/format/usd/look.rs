@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 
 use super::Pictures;
 use super::stage::{Prim, Stage};
-use crate::{Image, Material, Mesh, Part, Result};
+use crate::{Error, Image, Material, Mesh, Part, Result};
 
 /// The materials that the meshes of a layer use, in the order of the layer.
 #[derive(Default)]
 pub(super) struct Looks {
     pub(super) materials: Vec<Material>,
     pub(super) images: Vec<Image>,
+    /// What was left out.
+    pub(super) warnings: Vec<String>,
     /// By the number of the prim.
     numbers: BTreeMap<usize, usize>,
     image_numbers: BTreeMap<String, Option<usize>>,
@@ -45,7 +47,14 @@ impl Looks {
                 material.base_color_image = match self.image_numbers.get(&file) {
                     Some(known) => *known,
                     None => {
-                        let number = pictures.fetch(&file)?.map(|image| {
+                        let image = match pictures.fetch(&file) {
+                            Err(error @ Error::Outside { .. }) => {
+                                self.warnings.push(format!("{error}, and was left out"));
+                                None
+                            }
+                            found => found?,
+                        };
+                        let number = image.map(|image| {
                             self.images.push(image);
                             self.images.len() - 1
                         });

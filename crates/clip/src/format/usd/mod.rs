@@ -2,7 +2,7 @@
 //!
 //! Written: polygons as they came, `points` and `extent` sampled at every frame with the rest shape as the value outside
 //! time, texture coordinates, groups as primvars, parts as subsets with preview surfaces and pictures, the skeleton as
-//! UsdSkel, velocities when asked for; Y up, in metres unless another unit is asked for.
+//! UsdSkel, skin and morph targets beside the baked points, velocities when asked for; Y up, in metres unless another unit is asked for.
 //!
 //! Read: flat layers: meshes under their transforms, skinned and blended, with units and up axis taken into account. What
 //! needs composition (references, payloads, variants, instances, clips) is refused with its place: flatten it first.
@@ -11,6 +11,7 @@
 
 mod author;
 mod binding;
+mod blend;
 mod crate_read;
 mod crate_value;
 mod crate_write;

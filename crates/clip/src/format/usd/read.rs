@@ -3,9 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use glam::{DMat4, DVec3, DVec4, Mat4};
+use glam::{DMat3, DMat4, DVec3, DVec4, Mat4};
 
 use super::binding::Binding;
+use super::blend::{BlendShape, OWN_TARGETS, own_targets};
 use super::frames::{Body, UsdFrames};
 use super::layer::Specifier;
 use super::look::Looks;
@@ -18,7 +19,7 @@ use super::zip::Stored;
 use super::{crate_read, crate_write, text_read, zip};
 use crate::format::moments::transform_points;
 use crate::format::{DEFAULT_FRAME_RATE_HZ, ReadOptions, Source, UniqueNames, malformed, name_of};
-use crate::{Clip, Error, Files, Image, Mesh, Result, Skeleton, Skin};
+use crate::{Clip, Files, Image, Mesh, MorphTarget, Result, Skeleton, Skin};
 
 /// More frames than anyone means: eleven hours at 24 per second.
 const MOST_FRAMES: f64 = 1e6;
@@ -50,13 +51,18 @@ pub(in crate::format) fn read(path: &Path, options: &ReadOptions) -> Result<Clip
     let mut meshes = Vec::new();
     let mut bodies = Vec::new();
     let (mut names, mut prims) = (UniqueNames::default(), Vec::new());
+    let mut room = Room::new(&stage);
     for &prim in shown.iter().filter(|&&prim| stage.prims[prim].type_name == "Mesh") {
         let placement = Placement::new(&stage, prim, world_from_stage)?;
         let points = rest_points(&stage, &stage.prims[prim])?;
         let binding = Binding::read(&stage, prim, points.len(), &rigs)?;
         let mut mesh = read_mesh(&stage, &stage.prims[prim], points)?;
         looks.assign(&stage, prim, &mut mesh)?;
-        place_rest(&stage, &mut mesh, &placement, binding.as_ref(), &rigs, unit, timing.time(0))?;
+        let rest_from_mesh =
+            place_rest(&stage, &mut mesh, &placement, binding.as_ref(), &rigs, unit, timing.time(0))?;
+        room.take_targets(&stage, prim, binding.as_ref(), mesh.point_count())?;
+        mesh.morph_targets =
+            read_targets(&stage, prim, binding.as_ref(), mesh.point_count(), &rest_from_mesh)?;
         if mesh.skin.is_none() {
             mesh.skin =
                 own_skin(&stage, &stage.prims[prim], mesh.point_count(), skeleton.joints.len(), unit)?;
@@ -69,7 +75,8 @@ pub(in crate::format) fn read(path: &Path, options: &ReadOptions) -> Result<Clip
             }
         }
         mesh.name = names.take(&mesh.name);
-        let placed = binding.is_none().then(|| placement.still()).flatten();
+        let moved = binding.as_ref().is_some_and(Binding::moves);
+        let placed = if moved { None } else { placement.still() };
         let path = stage.prims[prim].path.clone();
         prims.push(UsdPrim {
             mesh: mesh.name.clone(),
@@ -83,6 +90,7 @@ pub(in crate::format) fn read(path: &Path, options: &ReadOptions) -> Result<Clip
             point_count: mesh.point_count(),
             placement,
             binding,
+            target_count: mesh.morph_targets.len(),
         });
         meshes.push(mesh);
     }
@@ -104,6 +112,7 @@ pub(in crate::format) fn read(path: &Path, options: &ReadOptions) -> Result<Clip
         UsdFrames { stage, bodies, rigs, unit, first: timing.first, step: timing.step, count: timing.count };
     let mut clip = Clip::new(name, rate, meshes, skeleton, Arc::new(frames));
     (clip.materials, clip.images, clip.usd) = (looks.materials, looks.images, Some(layout));
+    clip.warnings = looks.warnings;
     Ok(clip)
 }
 
@@ -147,16 +156,13 @@ pub(super) enum Pictures {
 }
 
 impl Pictures {
-    /// A picture by the name that the layer gives it; `None` for kinds that we do not carry, for files that are not there
-    /// and for names that lead out of the layer's folder.
+    /// A picture by the name that the layer gives it; `None` for kinds that we do not carry and for files that are not there. A name that
+    /// leads out of the layer's folder is an error; in an archive it names nothing but an entry.
     pub(super) fn fetch(&self, name: &str) -> Result<Option<Image>> {
         let bytes = match self {
-            Self::Beside { layer, files } => match files.beside(layer, "inputs:file", name) {
-                Err(Error::Outside { .. }) => return Ok(None),
-                path => match path? {
-                    path if files.is_file(&path) => files.read(&path)?,
-                    _ => return Ok(None),
-                },
+            Self::Beside { layer, files } => match files.beside(layer, "inputs:file", name)? {
+                path if files.is_file(&path) => files.read(&path)?,
+                _ => return Ok(None),
             },
             Self::Archive { source, entries } => {
                 let name = name.trim_start_matches("./");
@@ -212,7 +218,7 @@ fn rest_points(stage: &Stage, prim: &Prim) -> Result<Vec<[f32; 3]>> {
     }
 }
 
-/// Brings the rest shape into the world, and the skin with it.
+/// Brings the rest shape into the world, and the skin with it; what brought it there.
 fn place_rest(
     stage: &Stage,
     mesh: &mut Mesh,
@@ -221,10 +227,11 @@ fn place_rest(
     rigs: &[Rig],
     unit: f64,
     time: f64,
-) -> Result<()> {
+) -> Result<DMat4> {
     let Some(binding) = binding.filter(|binding| !binding.influences.is_empty()) else {
-        transform_points(&mut mesh.rest_points, &placement.world_from_prim(stage, time)?);
-        return Ok(());
+        let world_from_mesh = placement.world_from_prim(stage, time)?;
+        transform_points(&mut mesh.rest_points, &world_from_mesh);
+        return Ok(world_from_mesh);
     };
     let rig = &rigs[binding.rig];
     let world_from_skeleton = rig.placement.world_from_prim(stage, time)?;
@@ -238,7 +245,65 @@ fn place_rest(
     };
     let binds = rig.binds.iter().enumerate().map(bind).collect();
     mesh.skin = Some(Skin { binds, influences: binding.influences.clone() });
-    Ok(())
+    Ok(world_from_mesh)
+}
+
+/// Blend shapes as named targets: those that a skeleton's animation moves, or those that our writer kept.
+fn read_targets(
+    stage: &Stage,
+    prim: usize,
+    binding: Option<&Binding>,
+    point_count: usize,
+    rest_from_mesh: &DMat4,
+) -> Result<Vec<MorphTarget>> {
+    let turn = DMat3::from_mat4(*rest_from_mesh);
+    let Some(binding) = binding else {
+        return Ok(own_targets(stage, &stage.prims[prim], point_count, &turn)?.unwrap_or_default());
+    };
+    let mut taken = UniqueNames::default();
+    let targets = |shape: &BlendShape| shape.targets(point_count, &turn, &mut taken);
+    Ok(binding.shapes.iter().flat_map(targets).collect())
+}
+
+/// How many offsets targets may have in all. A clip has one for every point, a file only for those that a shape moves, so that a short file
+/// could ask for more memory than any machine has.
+struct Room {
+    left: usize,
+}
+
+impl Room {
+    /// Offsets for each byte of a file, and for the smallest.
+    const PER_BYTE: usize = 8;
+    const LEAST: usize = 1 << 20;
+
+    fn new(stage: &Stage) -> Self {
+        let length = usize::try_from(stage.length()).unwrap_or(usize::MAX);
+        Self { left: length.saturating_mul(Self::PER_BYTE).saturating_add(Self::LEAST) }
+    }
+
+    fn take_targets(
+        &mut self,
+        stage: &Stage,
+        prim: usize,
+        binding: Option<&Binding>,
+        point_count: usize,
+    ) -> Result<()> {
+        let of = &stage.prims[prim];
+        let bound = binding.map(|binding| {
+            binding
+                .shapes
+                .iter()
+                .fold(0_usize, |sum, shape| sum.saturating_add(shape.offset_count(point_count)))
+        });
+        let own =
+            || of.relationships.get(OWN_TARGETS).map_or(0, |paths| paths.len().saturating_mul(point_count));
+        let wanted = bound.unwrap_or_else(own);
+        self.left = self.left.checked_sub(wanted).ok_or_else(|| {
+            let problem = "its blend shapes move so few of its points that they would take far more memory than the file; leave out those that nobody needs";
+            stage.malformed(&of.path, problem)
+        })?;
+        Ok(())
+    }
 }
 
 /// The skin that our writer keeps beside baked points.

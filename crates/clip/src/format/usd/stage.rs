@@ -110,6 +110,14 @@ impl Stage {
         }
     }
 
+    /// How many bytes the layer has.
+    pub(super) fn length(&self) -> u64 {
+        match &self.values {
+            Values::Crate(file) => file.length(),
+            Values::Text { source, .. } => source.length(),
+        }
+    }
+
     pub(super) fn malformed(&self, place: impl Into<String>, problem: impl Into<String>) -> Error {
         malformed(self.path(), place, problem)
     }

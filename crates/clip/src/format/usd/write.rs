@@ -134,6 +134,7 @@ fn with_sample<T>(track: Track, moment: &Moment, act: impl FnOnce(&[f32]) -> Res
     match track {
         Track::Points(mesh) => act(moment.frame.points[mesh].as_flattened()),
         Track::Velocities(mesh) => act(moment.velocities[mesh].as_flattened()),
+        Track::Weights(mesh) => act(&moment.weights[mesh]),
         Track::Extent(mesh) => act(bounds(&moment.frame.points[mesh]).as_flattened()),
         Track::Translations => act(&pose.iter().flat_map(|t| t.translation.to_array()).collect::<Vec<_>>()),
         Track::Rotations => act(&pose.iter().flat_map(|t| t.rotation.to_array()).collect::<Vec<_>>()),
