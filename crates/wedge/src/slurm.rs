@@ -119,6 +119,24 @@ impl Slurm {
         Ok(said.lines().filter_map(word).collect())
     }
 
+    /// What there is to be told of a try that Slurm has no task for any more and that has not ended: the last that its task said. A node that
+    /// does not see the folder, or cannot write into it, leaves nothing there.
+    pub fn ended(&self, out: &Path, index: usize) -> Option<String> {
+        let job = &self.jobs.as_ref()?.array;
+        let path = out.join(format!("slurm-{job}_{index}.out"));
+        let said = std::fs::read(&path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        let last =
+            said.as_deref().unwrap_or_default().lines().rev().map(str::trim).find(|line| !line.is_empty());
+        Some(match last {
+            Some(last) => format!("its task has ended and said: {last} ({})", path.display()),
+            None => format!(
+                "its task has ended and left nothing in {}: either the node does not see that folder, or its disk is full; \
+                 `scontrol show job {job}_{index}` names the node; --retry goes on from the last frame",
+                out.display()
+            ),
+        })
+    }
+
     /// Takes back all jobs that have not ended.
     pub fn cancel(&self) -> Result<(), Error> {
         let Some(jobs) = &self.jobs else { return Ok(()) };
@@ -206,6 +224,42 @@ mod tests {
         let error = ask(Command::new("followthrough-no-such-program"), "").unwrap_err();
         assert!(error.to_string().contains("no such program"), "{error}");
         assert!(error.remedy().unwrap().contains("--on local"));
+    }
+
+    #[test]
+    fn a_task_that_ended_is_told_by_what_it_said_or_left_unsaid() {
+        let out = std::env::temp_dir().join(format!("wedge-ended-{}", std::process::id()));
+        std::fs::create_dir_all(&out).unwrap();
+        assert_eq!(Slurm::default().ended(&out, 3), None, "nothing was given to Slurm");
+        let jobs = Jobs { common: None, array: "17".into(), page: "18".into() };
+        let slurm = Slurm { jobs: Some(jobs), ..Slurm::default() };
+        let unseen = slurm.ended(&out, 3).unwrap();
+        assert!(unseen.contains("does not see that folder") && unseen.contains("17_3"), "{unseen}");
+        std::fs::write(out.join("slurm-17_3.out"), "").unwrap();
+        assert!(slurm.ended(&out, 3).unwrap().contains("disk is full"));
+        std::fs::write(out.join("slurm-17_3.out"), "one\nNo space left on device (os error 28)\n\n").unwrap();
+        assert!(slurm.ended(&out, 3).unwrap().contains("said: No space left on device"));
+        std::fs::remove_dir_all(&out).unwrap();
+    }
+
+    #[test]
+    fn refusals_come_with_what_to_do() {
+        for (said, remedy) in [
+            ("Batch job submission failed: Invalid partition name specified", "--partition"),
+            ("Batch job submission failed: Invalid job array specification", "MaxArraySize"),
+            (
+                "Batch job submission failed: Invalid account or account/partition combination specified",
+                "--account",
+            ),
+            ("Batch job submission failed: Memory required by task is not available", "--memory"),
+            (
+                "Batch job submission failed: Requested time limit is invalid (missing or exceeds some limit)",
+                "--time",
+            ),
+            ("something new", "the plan is kept"),
+        ] {
+            assert!(engine("sbatch", said.into()).remedy().unwrap().contains(remedy), "{said}");
+        }
     }
 
     #[test]

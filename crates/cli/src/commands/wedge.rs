@@ -253,15 +253,31 @@ impl Arguments {
     /// Where everything stands.
     fn answer(&self, plan: &Plan, out: &Path, console: &Console) -> Result<(), CliError> {
         let page = wedge::write_page(plan, out)?;
+        // `None` when Slurm cannot be asked here
+        let queued: Option<Vec<(usize, String)>> = match &plan.slurm {
+            Some(slurm) => slurm.queue().ok(),
+            None => None,
+        };
+        let in_queue = |index: usize| queued.iter().flatten().find(|(number, _)| *number == index);
+        let ended = |index: usize, state: &State| {
+            let is_over = queued.is_some() && in_queue(index).is_none();
+            let is_left = matches!(state, State::Stopped { .. } | State::Waiting) && is_over;
+            plan.slurm.as_ref().filter(|_| is_left).and_then(|slurm| slurm.ended(out, index))
+        };
         if self.json {
-            return console.answer_json(&wedge::summary(plan, out));
+            let mut summary = wedge::summary(plan, out);
+            for index in 0..plan.tries.len() {
+                if let Some(said) = ended(index, &plan.state(out, index)) {
+                    summary["tries"][index]["slurm"] = said.into();
+                }
+            }
+            return console.answer_json(&summary);
         }
-        let queued =
-            plan.slurm.as_ref().map(Slurm::queue).transpose().unwrap_or_default().unwrap_or_default();
         let line = |index: usize| {
             let one = &plan.tries[index];
             let state = plan.state(out, index);
-            let word = match (&state, queued.iter().find(|(number, _)| *number == index)) {
+            let said = ended(index, &state).map(|said| format!("; {said}")).unwrap_or_default();
+            let word = match (&state, in_queue(index)) {
                 (State::Done { seconds, .. }, _) => format!("done in {seconds:.1} s"),
                 (State::Failed { error, .. }, _) => format!("failed: {error}"),
                 (State::Running { done, of }, _) => format!("running, {done} of {of} frames"),
@@ -269,7 +285,7 @@ impl Arguments {
                 (_, Some((_, word))) => word.to_lowercase(),
                 (State::Waiting, None) => String::from("waiting"),
             };
-            format!("  {}  {}  {word}", one.name, one.title(&plan.keys))
+            format!("  {}  {}  {word}{said}", one.name, one.title(&plan.keys))
         };
         let mut lines: Vec<String> = (0..plan.tries.len()).map(line).collect();
         lines.push(format!("  {}  all tries, side by side", page.display()));
