@@ -3,7 +3,7 @@
     judge_caches.py check FILE.pc2 FILE.usdc|.usd|.usda|.usdz|.abc …    every point of every frame against the PC2
     judge_caches.py make FOLDER                        files by the other side, each with a PC2 of the answer
     judge_caches.py overrides IN.usd OVER.usd FILE.pc2  the layer above its input, composed, to 1e-6 of the size
-    judge_caches.py compare EXPECTED.pc2 FOUND.pc2     what we made of them, to 1e-6 of the size
+    judge_caches.py compare EXPECTED.pc2 FOUND.pc2 [1e-6]   what we made of them, to so much of the size
 
 A PC2 holds floats as they are, so it can tell what the frames are: crate and Ogawa must agree with it to the bit, text to 1e-7
 of the size. USD files must also pass USD's own validation.
@@ -162,7 +162,8 @@ def main():
         expected, found = read_pc2(sys.argv[2]), read_pc2(sys.argv[3])
         assert expected.shape == found.shape, f"{sys.argv[3]}: {found.shape}, {expected.shape} were expected"
         apart = float(np.abs(expected - found).max() / np.abs(expected).max())
-        assert apart <= 1e-6, f"{sys.argv[3]}: {apart} of the size apart"
+        allowed = float(sys.argv[4]) if len(sys.argv) > 4 else 1e-6
+        assert apart <= allowed, f"{sys.argv[3]}: {apart} of the size apart"
         print(f"{sys.argv[3]}: read to {apart:.1e} of the size")
     elif sys.argv[1] == "make":
         make(Path(sys.argv[2]))

@@ -1,21 +1,21 @@
 //! FBX, read by `ufbx`: rigs, skins, blend shapes, takes, axes, units. Behind the cargo feature `fbx`, since it compiles C.
 //!
 //! ufbx evaluates the scene at a time, deformers included; we take the points in the world. Bones, and what they hang on, form
-//! the skeleton. Takes are chosen by name.
+//! the skeleton. Blend shapes stay named targets, an in-between one of its own. Takes are chosen by name.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use glam::{DMat4, DVec3, DVec4, Quat};
+use glam::{DMat3, DMat4, DVec3, DVec4, Quat};
 use ufbx::{EvaluateOpts, LoadOpts, SceneRoot};
 
 use super::corners::split;
 use super::moments::transform_points;
 use super::{DEFAULT_FRAME_RATE_HZ, ReadOptions, UniqueNames, malformed, name_of};
 use crate::{
-    Animation, Clip, Error, Faces, Files, Frame, Frames, Joint, Material, Mesh, Part, Result, Skeleton, Skin,
-    Transform,
+    Animation, Clip, Error, Faces, Files, Frame, Frames, Joint, Material, Mesh, MorphTarget, Part, Result,
+    Skeleton, Skin, Transform,
 };
 
 /// More frames than anyone means: eleven hours at 24 per second.
@@ -23,10 +23,13 @@ const MOST_FRAMES: f64 = 1e6;
 /// Memory that a file may ask for: so many times its length, and something for the smallest.
 const MEMORY_PER_BYTE: usize = 64;
 const LEAST_MEMORY: usize = 64 << 20;
+/// Offsets that the targets of a file may have in all: so many times its length, and something for the smallest.
+const OFFSETS_PER_BYTE: usize = 8;
+const LEAST_OFFSETS: usize = 1 << 20;
 
 /// Reads a clip.
 pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<Clip> {
-    let scene = open(path, &options.files)?;
+    let (scene, length) = open(path, &options.files)?;
     let unit = scene.settings.original_unit_meters;
     let scale = options.unit_in_metres.filter(|_| unit > 0.0).map_or(1.0, |asked| asked / unit);
     let stack = choose_take(path, &scene, options.clip.as_deref())?;
@@ -34,6 +37,8 @@ pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<Clip> {
     let skeleton = skeleton(&scene, &joint_nodes, scale);
     let (materials, material_numbers) = read_materials(&scene);
     let (mut meshes, mut bodies, mut taken) = (Vec::new(), Vec::new(), UniqueNames::default());
+    // a target has an offset for every point, a file only for those that move
+    let mut room = length.saturating_mul(OFFSETS_PER_BYTE).saturating_add(LEAST_OFFSETS);
     for node in &scene.nodes {
         let Some(shape) = &node.mesh else { continue };
         if shape.num_vertices == 0 || shape.num_faces == 0 || !node.visible {
@@ -46,6 +51,11 @@ pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<Clip> {
         let world_from_mesh = DMat4::from_scale(DVec3::splat(scale)) * matrix(&node.geometry_to_world);
         transform_points(&mut mesh.rest_points, &world_from_mesh);
         mesh.skin = read_skin(shape, &joint_nodes, &world_from_mesh, scale);
+        room = room.checked_sub(keyframes(shape).count().saturating_mul(mesh.point_count())).ok_or_else(|| {
+            let problem = "its blend shapes move so few of its points that they would take far more memory than the file; leave out those that nobody needs";
+            malformed(path, format!("mesh `{}`", mesh.name), problem)
+        })?;
+        mesh.morph_targets = read_targets(shape, &DMat3::from_mat4(world_from_mesh));
         if let Some(skin) = &mesh.skin {
             mesh.groups = skin.groups(&skeleton);
         }
@@ -68,7 +78,7 @@ pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<Clip> {
 
 /// The takes of a file, to choose from.
 pub(super) fn animations(path: &Path, files: &Files) -> Result<Vec<Animation>> {
-    let scene = open(path, files)?;
+    let (scene, _) = open(path, files)?;
     let take = |index: usize| Animation {
         name: take_name(&scene, index),
         seconds: scene.anim_stacks[index].time_end - scene.anim_stacks[index].time_begin,
@@ -77,7 +87,8 @@ pub(super) fn animations(path: &Path, files: &Files) -> Result<Vec<Animation>> {
     Ok((0..scene.anim_stacks.count).map(take).collect())
 }
 
-fn open(path: &Path, files: &Files) -> Result<SceneRoot> {
+/// The scene, and how many bytes the file has.
+fn open(path: &Path, files: &Files) -> Result<(SceneRoot, usize)> {
     let bytes = files.read(path)?;
     let limit = bytes.len().saturating_mul(MEMORY_PER_BYTE).saturating_add(LEAST_MEMORY);
     let mut options = LoadOpts {
@@ -89,7 +100,8 @@ fn open(path: &Path, files: &Files) -> Result<SceneRoot> {
     };
     options.temp_allocator.memory_limit = limit;
     options.result_allocator.memory_limit = limit;
-    ufbx::load_memory(&bytes, options).map_err(|error| refused(path, "file", &error))
+    let scene = ufbx::load_memory(&bytes, options).map_err(|error| refused(path, "file", &error))?;
+    Ok((scene, bytes.len()))
 }
 
 fn refused(path: &Path, place: &str, error: &ufbx::Error) -> Error {
@@ -240,11 +252,50 @@ fn read_skin(shape: &ufbx::Mesh, joint_nodes: &[usize], world_from_mesh: &DMat4,
         let range = vertex.weight_begin as usize..(vertex.weight_begin + vertex.num_weights) as usize;
         let weights = deformer.weights.get(range).unwrap_or_default();
         let inside = weights.iter().filter(|weight| (weight.cluster_index as usize) < binds.len());
-        inside.map(|weight| (weight.cluster_index, weight.weight as f32)).collect()
+        // ufbx takes weights for shares of a whole, as Blender and Maya do
+        let sum: f64 = inside.clone().map(|weight| weight.weight).sum();
+        let whole = if sum > 0.0 && sum.is_finite() && (sum - 1.0).abs() > 1e-6 { sum } else { 1.0 };
+        inside.map(|weight| (weight.cluster_index, (weight.weight / whole) as f32)).collect()
     });
     let mut influences: Vec<Vec<(u32, f32)>> = influences.collect();
     influences.resize(shape.num_vertices, Vec::new());
     Some(Skin { binds, influences })
+}
+
+/// The shapes of a mesh, with the channel that each belongs to: a channel has several when there are shapes on the way to its last.
+fn keyframes(shape: &ufbx::Mesh) -> impl Iterator<Item = (&ufbx::BlendChannel, &ufbx::BlendKeyframe)> {
+    let channels = shape.blend_deformers.iter().flat_map(|deformer| deformer.channels.iter());
+    channels.flat_map(|channel| {
+        let channel: &ufbx::BlendChannel = channel;
+        channel.keyframes.iter().map(move |keyframe| (channel, keyframe))
+    })
+}
+
+/// A target for every shape. ufbx blends shapes linearly by their effective weights, so an in-between is a target like the others.
+fn read_targets(shape: &ufbx::Mesh, rest_from_mesh: &DMat3) -> Vec<MorphTarget> {
+    let mut taken = UniqueNames::default();
+    let target = |(channel, keyframe): (&ufbx::BlendChannel, &ufbx::BlendKeyframe)| {
+        let sculpt = &keyframe.shape;
+        let mut offsets = vec![[0.0; 3]; shape.num_vertices];
+        for (&point, &offset) in sculpt.offset_vertices.iter().zip(sculpt.position_offsets.iter()) {
+            let offset = (*rest_from_mesh * vector(offset)).as_vec3().to_array();
+            if let Some(place) =
+                offsets.get_mut(point as usize).filter(|_| offset.iter().all(|c| c.is_finite()))
+            {
+                *place = offset;
+            }
+        }
+        let is_last = channel.keyframes.last().is_some_and(|last| std::ptr::eq(last, keyframe));
+        let (of_channel, of_shape): (&str, &str) = (&channel.element.name, &sculpt.element.name);
+        let name = match (of_channel, of_shape) {
+            ("", "") => String::from("target"),
+            ("", name) => name.to_owned(),
+            (name, _) if is_last => name.to_owned(),
+            (name, between) => format!("{name}:{between}"),
+        };
+        MorphTarget { name: taken.take(&name), offsets, weight: keyframe.effective_weight as f32 }
+    };
+    keyframes(shape).map(target).collect()
 }
 
 fn read_materials(scene: &ufbx::Scene) -> (Vec<Material>, BTreeMap<u32, usize>) {
@@ -284,14 +335,7 @@ impl Frames for FbxFrames {
     }
 
     fn read(&self, index: usize) -> Result<Frame> {
-        if index >= self.timing.count {
-            return Err(Error::NoSuchFrame { index, count: self.timing.count });
-        }
-        let time = self.timing.first + index as f64 / self.timing.frame_rate_hz;
-        let anim = self.stack.map_or(&self.scene.anim, |stack| &self.scene.anim_stacks[stack].anim);
-        let options = EvaluateOpts { evaluate_skinning: true, ..EvaluateOpts::default() };
-        let scene = ufbx::evaluate_scene(&self.scene, anim, time, options)
-            .map_err(|error| refused(&self.path, &format!("frame {index}"), &error))?;
+        let scene = self.evaluated(index, true)?;
         let mut points = Vec::with_capacity(self.bodies.len());
         for body in &self.bodies {
             let node = &scene.nodes[body.node];
@@ -313,6 +357,32 @@ impl Frames for FbxFrames {
             points.push(of_mesh);
         }
         Ok(Frame { points, pose: pose(&scene, &self.joint_nodes, self.scale) })
+    }
+
+    fn morph_weights(&self, index: usize) -> Result<Vec<Vec<f32>>> {
+        let scene = self.evaluated(index, false)?;
+        let weight = |(_, keyframe): (&ufbx::BlendChannel, &ufbx::BlendKeyframe)| {
+            Some(keyframe.effective_weight as f32).filter(|weight| weight.is_finite()).unwrap_or(0.0)
+        };
+        let of_body = |body: &Body| {
+            let shape = scene.nodes[body.node].mesh.as_ref();
+            shape.map_or_else(Vec::new, |shape| keyframes(shape).map(weight).collect())
+        };
+        Ok(self.bodies.iter().map(of_body).collect())
+    }
+}
+
+impl FbxFrames {
+    /// The scene as it stands in a frame, points moved by their deformers or not.
+    fn evaluated(&self, index: usize, deformed: bool) -> Result<SceneRoot> {
+        if index >= self.timing.count {
+            return Err(Error::NoSuchFrame { index, count: self.timing.count });
+        }
+        let time = self.timing.first + index as f64 / self.timing.frame_rate_hz;
+        let anim = self.stack.map_or(&self.scene.anim, |stack| &self.scene.anim_stacks[stack].anim);
+        let options = EvaluateOpts { evaluate_skinning: deformed, ..EvaluateOpts::default() };
+        ufbx::evaluate_scene(&self.scene, anim, time, options)
+            .map_err(|error| refused(&self.path, &format!("frame {index}"), &error))
     }
 }
 
