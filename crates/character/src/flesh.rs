@@ -8,6 +8,7 @@ use glam::DAffine3;
 use solid::Material;
 
 use crate::Error;
+use crate::adaptation::Adaptation;
 use crate::bones::{Bone, End, Joint, Skin, carriers};
 use crate::regions::{Shares, regions};
 
@@ -18,6 +19,8 @@ pub struct Settings {
     pub cells: usize,
     /// Levels of finer functions on top of the lattice's own.
     pub levels: u32,
+    /// When those come and go; none: they are always there.
+    pub adaptation: Option<Adaptation>,
     /// What it is made of.
     pub material: Material,
     /// What parts are made of instead: joints and their materials.
@@ -38,6 +41,7 @@ impl Default for Settings {
         Self {
             cells: 600,
             levels: 0,
+            adaptation: None,
             material,
             materials: Vec::new(),
             free: Vec::new(),
@@ -237,6 +241,9 @@ fn check(settings: &Settings) -> Result<(), Error> {
     let Settings { levels, twist, twist_radius, material, .. } = settings;
     if *levels > 4 {
         return wrong("levels", f64::from(*levels), "from 0 to 4");
+    }
+    if settings.adaptation.as_ref().is_some_and(|adaptation| !adaptation.is_sound()) {
+        return wrong("a threshold of adaptation", f64::NAN, "a finite number, 0 or above");
     }
     if !(*twist >= 0.0 && twist.is_finite()) {
         return wrong("twist", *twist, "a finite number, 0 or above");

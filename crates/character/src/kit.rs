@@ -12,7 +12,9 @@ use linear::{Matrix, Pattern};
 use solid::Material;
 
 use crate::Error;
+use crate::adaptation::{Adaptation, Sensor, sensors};
 use crate::bones::End;
+use crate::corotated::Corotated;
 use crate::flesh::{Driver, Flesh, Piece, region_joints};
 use crate::frames::Frame;
 use crate::region::Region;
@@ -26,6 +28,8 @@ pub enum Method {
     BlendedLinear,
     /// All at once in the frame of the first joint: right for small turns only.
     GlobalLinear,
+    /// Every cell in a frame of its own, with volumes averaged over neighbours; the matrix stays the same.
+    Corotated,
 }
 
 /// A character as a player needs it.
@@ -39,6 +43,10 @@ pub struct Kit {
     pub(crate) shares: Vec<Shares>,
     pub(crate) regions: Vec<Region>,
     pub(crate) surface: Prolongation,
+    /// When finer functions come and go, and what judges it.
+    pub(crate) adaptation: Option<Adaptation>,
+    pub(crate) sensors: Vec<Sensor>,
+    pub(crate) corotated: Option<Corotated>,
     pub(crate) step: f64,
     pub(crate) beta: f64,
     pub(crate) gravity: Vec3,
@@ -46,7 +54,7 @@ pub struct Kit {
     meshes: Vec<(String, usize)>,
 }
 
-const MAGIC: &[u8; 8] = b"flesh\0\0\x02";
+const MAGIC: &[u8; 8] = b"flesh\0\0\x03";
 
 impl Kit {
     /// What a player needs to move this flesh in steps of `step` seconds.
@@ -60,14 +68,20 @@ impl Kit {
         }
         let regions = match method {
             Method::BlendedLinear => blended(flesh)?,
-            Method::GlobalLinear => {
+            Method::GlobalLinear | Method::Corotated => {
                 let all: Vec<&Piece> = flesh.pieces.iter().collect();
                 let first = region_joints(&flesh.shares).first().copied().unwrap_or(0);
                 vec![Region::new(flesh, first, &all, |_| 1.0)?]
             }
         };
         let damping = flesh.settings.material.damping;
+        // without finer functions there is nothing to switch; in frames of their own, cells need all of them
+        let adaptation = flesh.settings.adaptation.clone();
+        let adaptation = adaptation.filter(|_| flesh.settings.levels > 0 && method != Method::Corotated);
         Ok(Self {
+            sensors: if adaptation.is_some() { sensors(&flesh.hierarchy) } else { Vec::new() },
+            adaptation,
+            corotated: (method == Method::Corotated).then(|| Corotated::new(flesh)).transpose()?,
             joint_from_rest: flesh.joint_from_rest.clone(),
             rest: flesh.hierarchy.rest().to_vec(),
             level_zero: flesh.lattice.points().len(),
@@ -159,6 +173,18 @@ impl Kit {
             });
         };
         out.list(&self.shares, pairs);
+        let adaptation =
+            self.adaptation.iter().flat_map(|adaptation| [&adaptation.refine, &adaptation.coarsen]);
+        out.list(&adaptation.collect::<Vec<_>>(), |out, list| out.list(list, |out, &x| out.numbers([x])));
+        out.list(&self.sensors, |out, sensor| {
+            out.count(sensor.level as usize);
+            out.list(&sensor.gradient, |out, &(f, g)| {
+                out.count(f as usize);
+                out.numbers(g.to_array());
+            });
+            out.list(&sensor.functions, |out, &f| out.count(f as usize));
+        });
+        out.list(self.corotated.as_slice(), |out, corotated| corotated.write(out));
         let rows: Vec<Vec<(u32, f64)>> =
             (0..self.surface.fine_count()).map(|p| self.surface.row(p).collect()).collect();
         out.list(&rows, pairs);
@@ -274,12 +300,32 @@ fn read(input: &mut Reader) -> Option<Kit> {
         Some(Driver { coefficient, ends, along })
     })?;
     let shares = input.list(|input| input.pairs(joints))?;
+    let mut thresholds = input.list(|input| input.list(|input| input.numbers().map(|[x]| x)))?.into_iter();
+    let adaptation = match (thresholds.next(), thresholds.next()) {
+        (Some(refine), Some(coarsen)) => Some(Adaptation { refine, coarsen }),
+        _ => None,
+    };
+    let sensors = input.list(|input| {
+        let level = input.count()? as u32;
+        let gradient =
+            input.list(|input| Some((input.below(functions)? as u32, Vec3::from_array(input.numbers()?))))?;
+        let switched = input.list(|input| Some(input.below(functions)? as u32))?;
+        Some(Sensor { level, gradient, functions: switched })
+    })?;
+    let corotated = input.list(|input| Corotated::read(input, joints, functions))?.pop();
     let rows = input.list(|input| input.pairs(functions))?;
     let surface = Prolongation::new(functions, rows);
     let regions = input.list(|input| read_region(input, joints, functions))?;
     let sound =
         level_zero <= functions && shares.len() == functions && step > 0.0 && step <= 1.0 && beta >= 0.0;
+    let sound = sound
+        && adaptation.as_ref().is_none_or(Adaptation::is_sound)
+        && sensors.iter().all(|sensor| sensor.level > 0)
+        && (corotated.is_none() || (regions.len() == 1 && regions[0].functions.len() == functions));
     sound.then_some(Kit {
+        adaptation,
+        sensors,
+        corotated,
         joint_from_rest,
         rest,
         level_zero,
@@ -323,16 +369,16 @@ fn read_region(input: &mut Reader, joints: usize, functions: usize) -> Option<Re
     Some(Region { joint, functions, shares, mass, stiffness })
 }
 
-struct Writer {
+pub(crate) struct Writer {
     bytes: Vec<u8>,
 }
 
 impl Writer {
-    fn count(&mut self, count: usize) {
+    pub(crate) fn count(&mut self, count: usize) {
         self.bytes.extend((count as u32).to_le_bytes());
     }
 
-    fn numbers(&mut self, numbers: impl IntoIterator<Item = f64>) {
+    pub(crate) fn numbers(&mut self, numbers: impl IntoIterator<Item = f64>) {
         numbers.into_iter().for_each(|number| self.bytes.extend(number.to_le_bytes()));
     }
 
@@ -341,18 +387,18 @@ impl Writer {
         self.bytes.extend(text.as_bytes());
     }
 
-    fn list<T>(&mut self, list: &[T], write: impl Fn(&mut Self, &T)) {
+    pub(crate) fn list<T>(&mut self, list: &[T], write: impl Fn(&mut Self, &T)) {
         self.count(list.len());
         list.iter().for_each(|item| write(self, item));
     }
 }
 
-struct Reader<'a> {
+pub(crate) struct Reader<'a> {
     bytes: &'a [u8],
 }
 
 impl Reader<'_> {
-    fn count(&mut self) -> Option<usize> {
+    pub(crate) fn count(&mut self) -> Option<usize> {
         let (word, rest) = self.bytes.split_first_chunk::<4>()?;
         self.bytes = rest;
         Some(u32::from_le_bytes(*word) as usize)
@@ -365,11 +411,11 @@ impl Reader<'_> {
         String::from_utf8(text.to_vec()).ok()
     }
 
-    fn below(&mut self, limit: usize) -> Option<usize> {
+    pub(crate) fn below(&mut self, limit: usize) -> Option<usize> {
         self.count().filter(|&index| index < limit)
     }
 
-    fn numbers<const N: usize>(&mut self) -> Option<[f64; N]> {
+    pub(crate) fn numbers<const N: usize>(&mut self) -> Option<[f64; N]> {
         let mut numbers = [0.0; N];
         for number in &mut numbers {
             let (word, rest) = self.bytes.split_first_chunk::<8>()?;
@@ -382,7 +428,7 @@ impl Reader<'_> {
         Some(numbers)
     }
 
-    fn list<T>(&mut self, mut item: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>> {
+    pub(crate) fn list<T>(&mut self, mut item: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>> {
         let count = self.count()?;
         // every item takes four bytes at least
         let mut list = Vec::with_capacity(count.min(self.bytes.len() / 4));
@@ -392,7 +438,7 @@ impl Reader<'_> {
         Some(list)
     }
 
-    fn pairs(&mut self, limit: usize) -> Option<Vec<(u32, f64)>> {
+    pub(crate) fn pairs(&mut self, limit: usize) -> Option<Vec<(u32, f64)>> {
         self.list(|input| {
             let index = input.below(limit)? as u32;
             let [value] = input.numbers()?;

@@ -25,7 +25,10 @@
 //! # Ok::<(), character::Error>(())
 //! ```
 
+mod active;
+mod adaptation;
 mod bones;
+mod corotated;
 mod error;
 mod flesh;
 mod frames;
@@ -36,6 +39,7 @@ mod player;
 mod region;
 mod regions;
 
+pub use adaptation::Adaptation;
 pub use bones::{Bone, End, Joint, Skin};
 pub use error::Error;
 pub use flesh::{Flesh, Report, Settings};

@@ -57,11 +57,7 @@ impl Nonlinear {
             .known(flesh.known.clone())
             .gravity(flesh.settings.gravity)
             .build()?;
-        let strongest = |shares: &Vec<(u32, f64)>| {
-            let best = shares.iter().max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)));
-            best.map_or(0, |share| share.0 as usize)
-        };
-        let joints = flesh.shares.iter().map(strongest).collect();
+        let joints = spring_joints(flesh);
         let settings = match substeps {
             Some(count) => dynamics::Settings {
                 integrator: Integrator::BackwardEuler,
@@ -157,8 +153,17 @@ impl Nonlinear {
     }
 }
 
+/// For every function the joint that most of it belongs to.
+pub(crate) fn spring_joints(flesh: &Flesh) -> Vec<usize> {
+    let strongest = |shares: &Vec<(u32, f64)>| {
+        let best = shares.iter().max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)));
+        best.map_or(0, |share| share.0 as usize)
+    };
+    flesh.shares.iter().map(strongest).collect()
+}
+
 /// Springs that keep flesh near bones from turning about them: the row sums of (26).
-fn twist_springs(flesh: &Flesh) -> Result<Vec<(u32, f64)>, Error> {
+pub(crate) fn twist_springs(flesh: &Flesh) -> Result<Vec<(u32, f64)>, Error> {
     let mut sums = vec![0.0; flesh.hierarchy.functions().len()];
     let all: Vec<&Piece> = flesh.pieces.iter().collect();
     for joint in region_joints(&flesh.shares) {

@@ -3,13 +3,15 @@
 //! Time is cut into steps of one length, whatever the frames: bones are taken along between the poses that frames give. What is left of
 //! a frame beyond its last step is shown by going on with the velocities. After `new` nothing is allocated.
 
-use geometry::Vec3;
+use geometry::{Bounds, Vec3};
 use glam::Mat4;
 
 use crate::Error;
+use crate::adaptation::{Activity, JUDGED_EVERY};
+use crate::corotated::CorotatedSystem;
 use crate::frames::{Frame, Pose};
 use crate::kit::Kit;
-use crate::region::System;
+use crate::region::{Start, System};
 
 /// Points pinned at most.
 const MOST_PINS: usize = 8;
@@ -19,7 +21,12 @@ const PIN_COMPLIANCE: f64 = 1e-9;
 /// A character that moves.
 pub struct Player {
     kit: Kit,
+    /// The regions, each with its matrix; none where cells have frames of their own.
     systems: Vec<System>,
+    corotated: Option<CorotatedSystem>,
+    activity: Option<Activity>,
+    /// The character's size at rest, in metres.
+    size: f64,
     known: Vec<bool>,
     /// The pose of the frame before and of this one.
     poses: [Pose; 2],
@@ -31,7 +38,7 @@ pub struct Player {
     held: Vec<Vec3>,
     force: Vec<Vec3>,
     shown: Vec<Vec3>,
-    pins: Vec<(u32, Vec3)>,
+    pins: Vec<Pin>,
     responses: Vec<Vec<Vec3>>,
     /// Time since the last step's end, below a step.
     remainder: f64,
@@ -39,6 +46,14 @@ pub struct Player {
     dropped: f64,
     steps: u64,
     started: bool,
+}
+
+/// A point of the skin that is held.
+#[derive(Clone, Copy, Debug)]
+struct Pin {
+    point: u32,
+    /// Where it is held when a frame begins, and when it ends.
+    places: [Vec3; 2],
 }
 
 impl Player {
@@ -52,14 +67,22 @@ impl Player {
         let count = kit.rest.len();
         let mut known = vec![false; count];
         kit.drivers.iter().for_each(|driver| known[driver.coefficient as usize] = true);
+        let adapts = kit.adaptation.is_some();
         let system = |region: &crate::region::Region| {
-            System::new(region.clone(), &known, &kit.rest, kit.level_zero, kit.step, 0.0, kit.beta)
+            let damping = [0.0, kit.beta];
+            System::new(region.clone(), &known, &kit.rest, kit.level_zero, kit.step, damping, adapts)
         };
-        let systems = kit.regions.iter().map(system).collect::<Result<Vec<_>, _>>()?;
+        let corotated = kit.corotated.as_ref().map(|flesh| CorotatedSystem::new(&kit, flesh, &known));
+        let regions = if corotated.is_some() { &[] } else { &kit.regions[..] };
+        let systems = regions.iter().map(system).collect::<Result<Vec<_>, _>>()?;
+        let activity = |adaptation| Activity::new(adaptation, kit.sensors.len(), count, kit.level_zero);
         let pose = Pose::rest(&kit.joint_from_rest);
         let zeros = vec![Vec3::ZERO; count];
         Ok(Self {
             systems,
+            corotated: corotated.transpose()?,
+            activity: kit.adaptation.clone().map(activity),
+            size: Bounds::of(kit.rest[..kit.level_zero].iter().copied()).diagonal(),
             known,
             poses: [pose.clone(), pose],
             frames: [
@@ -146,6 +169,7 @@ impl Player {
             self.remainder = 0.0;
         }
         self.force.fill(Vec3::ZERO);
+        self.pins.iter_mut().for_each(|pin| pin.places[0] = pin.places[1]);
         self.show();
         Ok(())
     }
@@ -209,20 +233,26 @@ impl Player {
         Ok(())
     }
 
-    /// Pins a point of the skin to a place from the next step on, or lets it go. Pins that contradict each other, or a bone, are met as
-    /// well as can be.
+    /// Pins a point of the skin to a place from the next step on, drags it from its last place to another, or lets it go. Pins that
+    /// contradict each other, or a bone, are met as well as can be.
     pub fn pin(&mut self, point: usize, place: Option<Vec3>) -> Result<(), Error> {
         self.check_point(point)?;
-        self.pins.retain(|(pinned, _)| *pinned as usize != point);
-        let Some(place) = place else { return Ok(()) };
+        let Some(place) = place else {
+            self.pins.retain(|pin| pin.point as usize != point);
+            return Ok(());
+        };
         if !place.is_finite() {
             return Err(Error::NotFinite { what: "the place of pin", index: point });
+        }
+        if let Some(pin) = self.pins.iter_mut().find(|pin| pin.point as usize == point) {
+            pin.places[1] = place;
+            return Ok(());
         }
         if self.pins.len() == MOST_PINS {
             let value = (MOST_PINS + 1) as f64;
             return Err(Error::Range { what: "the number of pins", value, range: "at most 8" });
         }
-        self.pins.push((point as u32, place));
+        self.pins.push(Pin { point: point as u32, places: [place; 2] });
         Ok(())
     }
 
@@ -248,7 +278,8 @@ impl Player {
         let vectors = self.coefficients.iter().chain(&self.velocities).flat_map(|v| v.to_array());
         let poses = self.poses.iter().flat_map(Pose::numbers);
         let frames = self.frames[0].iter().flat_map(Frame::numbers);
-        let numbers = flags.into_iter().chain(vectors).chain(poses).chain(frames);
+        let active = self.activity.iter().flat_map(Activity::numbers);
+        let numbers = flags.into_iter().chain(vectors).chain(poses).chain(frames).chain(active);
         numbers.flat_map(f64::to_le_bytes).collect()
     }
 
@@ -258,7 +289,9 @@ impl Player {
         let (words, rest) = checkpoint.as_chunks::<8>();
         let count = self.coefficients.len();
         let pose_len = self.poses[0].numbers().count();
-        if !rest.is_empty() || words.len() != 4 + 6 * count + 2 * pose_len + 21 * self.frames[0].len() {
+        let active = if self.activity.is_some() { 2 * self.kit.sensors.len() } else { 0 };
+        let expected = 4 + 6 * count + 2 * pose_len + 21 * self.frames[0].len() + active;
+        if !rest.is_empty() || words.len() != expected {
             return Err(foreign);
         }
         let mut numbers = words.iter().map(|word| f64::from_le_bytes(*word));
@@ -271,6 +304,9 @@ impl Player {
         }
         self.poses.iter_mut().for_each(|pose| pose.set_numbers(&mut next));
         self.frames[0].iter_mut().for_each(|frame| *frame = Frame::from_numbers(&mut next));
+        if let Some(activity) = &mut self.activity {
+            activity.set_numbers(&self.kit.sensors, &mut next);
+        }
         self.show();
         Ok(())
     }
@@ -287,16 +323,26 @@ impl Player {
     fn inner_step(&mut self, s: f64) -> Result<(), Error> {
         Pose::between(&self.poses[0], &self.poses[1], s, &mut self.frames[1]);
         self.hold(1);
+        self.switch();
         self.next.fill(Vec3::ZERO);
         let [start, end] = &self.frames;
+        let from = Start {
+            coefficients: &self.coefficients,
+            velocities: &self.velocities,
+            held: &self.held,
+            force: &self.force,
+            gravity: self.kit.gravity,
+            active: self.activity.as_ref().map(Activity::active),
+        };
         for system in &mut self.systems {
             let frames = [&start[system.joint()], &end[system.joint()]];
-            let (before, velocities) = (&self.coefficients, &self.velocities);
-            let (held, force, gravity) = (&self.held, &self.force, self.kit.gravity);
-            system.step(frames, before, velocities, held, force, gravity, &mut self.next)?;
+            system.step(frames, &from, &mut self.next)?;
+        }
+        if let Some((system, flesh)) = self.corotated.as_mut().zip(self.kit.corotated.as_ref()) {
+            system.step(&self.kit, flesh, end, &from, &mut self.next)?;
         }
         if !self.pins.is_empty() {
-            self.meet_pins()?;
+            self.meet_pins(s)?;
         }
         for driver in &self.kit.drivers {
             self.next[driver.coefficient as usize] = self.held[driver.coefficient as usize];
@@ -310,13 +356,27 @@ impl Player {
         Ok(())
     }
 
+    /// Switches functions on and off, where they do; those that are off fade.
+    fn switch(&mut self) {
+        let Some(activity) = &mut self.activity else { return };
+        if self.steps.is_multiple_of(JUDGED_EVERY) {
+            let seconds = JUDGED_EVERY as f64 * self.kit.step;
+            activity.judge(&self.kit.sensors, &self.coefficients, seconds);
+        }
+        let functions = self.coefficients.iter().zip(activity.active()).zip(&mut self.held);
+        for ((c, _), held) in functions.filter(|((_, active), _)| !**active) {
+            *held = Activity::faded(*c, self.kit.step, self.size);
+        }
+    }
+
     /// Moves what a step has found so that pinned points are in their places: by the forces that do it, λ = (C A⁻¹ Cᵀ + ε)⁻¹ (goal − C x)
     /// (19 – 21).
-    fn meet_pins(&mut self) -> Result<(), Error> {
+    fn meet_pins(&mut self, s: f64) -> Result<(), Error> {
         let count = 3 * self.pins.len();
         let mut matrix = [[0.0; 3 * MOST_PINS]; 3 * MOST_PINS];
         let mut right = [0.0; 3 * MOST_PINS];
-        for (k, &(point, goal)) in self.pins.iter().enumerate() {
+        for (k, &Pin { point, places }) in self.pins.iter().enumerate() {
+            let goal = places[0].lerp(places[1], s);
             let at: Vec3 = self.kit.surface.row(point as usize).map(|(f, v)| v * self.next[f as usize]).sum();
             for axis in 0..3 {
                 right[3 * k + axis] = goal[axis] - at[axis];
@@ -330,9 +390,12 @@ impl Player {
                 for system in &mut self.systems {
                     system.respond(&self.frames[1][system.joint()], &self.shown, response)?;
                 }
+                if let Some(system) = &mut self.corotated {
+                    system.respond(&self.shown, response)?;
+                }
             }
         }
-        for (row, &(point, _)) in self.pins.iter().enumerate() {
+        for (row, &Pin { point, .. }) in self.pins.iter().enumerate() {
             for column in 0..count {
                 let response = &self.responses[column];
                 let at: Vec3 =
@@ -385,6 +448,18 @@ impl Player {
         for driver in &self.kit.drivers {
             self.shown[driver.coefficient as usize] = self.held[driver.coefficient as usize];
         }
+    }
+
+    /// How many functions are switched on, of all levels.
+    pub fn active_count(&self) -> usize {
+        self.activity.as_ref().map_or(self.coefficients.len(), |activity| {
+            activity.active().iter().filter(|active| **active).count()
+        })
+    }
+
+    /// Which functions are switched on; none where all always are.
+    pub fn active(&self) -> Option<&[bool]> {
+        self.activity.as_ref().map(Activity::active)
     }
 
     /// Which coefficients bones hold.

@@ -29,6 +29,7 @@ use linear::{ConstraintRows, Matrix, Pattern, Solver};
 use solid::{Law, Material, Tet};
 
 use crate::Error;
+use crate::active::ActiveSolver;
 use crate::flesh::{Flesh, Piece};
 use crate::frames::Frame;
 
@@ -247,40 +248,38 @@ pub(crate) struct System {
     region: Region,
     /// Which of the region's coefficients bones hold.
     known: Vec<bool>,
+    /// Those that are solved for in this step.
+    free: Vec<bool>,
     /// Which of them are of level 0: those have a place at rest.
     rest: Vec<Option<Vec3>>,
-    solver: Solver,
-    /// Blocks of A that couple an unknown coefficient with a known one.
-    coupling: Vec<(u32, u32, Mat3)>,
-    rows: ConstraintRows,
+    solve: Solve,
     /// h, in seconds; α, in 1/s; γ.
     step: f64,
     alpha: f64,
     gamma: f64,
     scratch: Vec<Vec3>,
+    right: Vec<Vec3>,
     displacement: Vec<Vec3>,
     solution: Vec<Vec3>,
 }
 
-impl System {
-    /// Factorises A for steps of `step` seconds, with damping α (1/s) and β (s).
-    pub(crate) fn new(
-        region: Region,
-        known: &[bool],
-        rest: &[Vec3],
-        level_zero: usize,
-        step: f64,
-        alpha: f64,
-        beta: f64,
-    ) -> Result<Self, Error> {
-        let count = region.functions.len();
-        let known: Vec<bool> = region.functions.iter().map(|&f| known[f as usize]).collect();
-        let place = |&f: &u32| ((f as usize) < level_zero).then(|| rest[f as usize]);
-        let rest = region.functions.iter().map(place).collect();
-        let mut matrix = region.stiffness.clone();
-        matrix.values_mut().iter_mut().for_each(|block| *block *= 1.0 + beta / step);
-        region.mass.add_to(1.0 / (step * step) + alpha / step, &mut matrix);
-        let pattern = matrix.pattern().clone();
+/// How A u = b is solved.
+enum Solve {
+    /// All functions, always, by a factor that never changes.
+    Factor {
+        solver: Solver,
+        /// Blocks of A that couple an unknown coefficient with a known one.
+        coupling: Vec<(u32, u32, Mat3)>,
+        rows: ConstraintRows,
+    },
+    /// Those that are active.
+    Active(ActiveSolver),
+}
+
+impl Solve {
+    fn factor(matrix: &Matrix, known: &[bool]) -> Result<Self, Error> {
+        let count = known.len();
+        let pattern = matrix.pattern();
         let mut coupling = Vec::new();
         for i in (0..count as u32).filter(|&i| !known[i as usize]) {
             for j in (0..count as u32).filter(|&j| known[j as usize]) {
@@ -291,56 +290,112 @@ impl System {
             }
         }
         let rows = ConstraintRows::none(count);
-        let mut solver = Solver::new(&pattern, &known, &rows, linear::Settings::default())?;
-        if known.iter().any(|known| !known) {
-            solver.factorize(&matrix, &rows)?;
+        let mut solver = Solver::new(pattern, known, &rows, linear::Settings::default())?;
+        if known.contains(&false) {
+            solver.factorize(matrix, &rows)?;
         }
+        Ok(Self::Factor { solver, coupling, rows })
+    }
+
+    /// Solves A u = `right`, which is lost, for the free ones of `u`; the others are given.
+    fn solve(&mut self, right: &mut [Vec3], free: &[bool], u: &mut [Vec3]) -> Result<(), Error> {
+        match self {
+            Self::Active(solver) => solver.solve(right, free, u),
+            Self::Factor { solver, coupling, rows } => {
+                for &(i, j, block) in coupling.iter() {
+                    right[i as usize] -= block * u[j as usize];
+                }
+                solver.correct(rows, right, &mut [])?;
+                let found = u.iter_mut().zip(right.iter()).zip(free).filter(|(_, free)| **free);
+                found.for_each(|((u, found), _)| *u = *found);
+                Ok(())
+            }
+        }
+    }
+}
+
+/// What a step starts from and is driven by.
+#[derive(Clone, Copy)]
+pub(crate) struct Start<'a> {
+    /// Where coefficients are, and how fast.
+    pub(crate) coefficients: &'a [Vec3],
+    pub(crate) velocities: &'a [Vec3],
+    /// Where bones hold coefficients at the step's end, and where those that are switched off are.
+    pub(crate) held: &'a [Vec3],
+    /// On coefficients, in newtons.
+    pub(crate) force: &'a [Vec3],
+    /// In m/s².
+    pub(crate) gravity: Vec3,
+    /// Which functions are switched on; none: all.
+    pub(crate) active: Option<&'a [bool]>,
+}
+
+impl System {
+    /// Makes A ready for steps of `step` seconds, with damping α (1/s) and β (s); `adapts` where functions come and go.
+    pub(crate) fn new(
+        region: Region,
+        known: &[bool],
+        rest: &[Vec3],
+        level_zero: usize,
+        step: f64,
+        [alpha, beta]: [f64; 2],
+        adapts: bool,
+    ) -> Result<Self, Error> {
+        let count = region.functions.len();
+        let known: Vec<bool> = region.functions.iter().map(|&f| known[f as usize]).collect();
+        let place = |&f: &u32| ((f as usize) < level_zero).then(|| rest[f as usize]);
+        let rest: Vec<Option<Vec3>> = region.functions.iter().map(place).collect();
+        let mut matrix = region.stiffness.clone();
+        matrix.values_mut().iter_mut().for_each(|block| *block *= 1.0 + beta / step);
+        region.mass.add_to(1.0 / (step * step) + alpha / step, &mut matrix);
+        let solve = if adapts {
+            // functions ascend, and those of level 0 come first
+            let coarse = rest.iter().filter(|place| place.is_some()).count();
+            Solve::Active(ActiveSolver::new(matrix, &known, coarse)?)
+        } else {
+            Solve::factor(&matrix, &known)?
+        };
         let zeros = vec![Vec3::ZERO; count];
         Ok(Self {
+            free: known.iter().map(|known| !known).collect(),
             region,
             known,
             rest,
-            solver,
-            coupling,
-            rows,
+            solve,
             step,
             alpha,
             gamma: beta / (step + beta),
             scratch: zeros.clone(),
+            right: zeros.clone(),
             displacement: zeros.clone(),
             solution: zeros,
         })
-    }
-
-    /// Adds to `after` how far coefficients are moved within a step by forces on them.
-    pub(crate) fn respond(&mut self, end: &Frame, force: &[Vec3], after: &mut [Vec3]) -> Result<(), Error> {
-        let to_end = end.rotation.transpose();
-        for (k, &f) in self.region.functions.iter().enumerate() {
-            self.scratch[k] = if self.known[k] { Vec3::ZERO } else { to_end * force[f as usize] };
-        }
-        self.solver.correct(&self.rows, &mut self.scratch, &mut [])?;
-        for (k, &f) in self.region.functions.iter().enumerate().filter(|(k, _)| !self.known[*k]) {
-            after[f as usize] += self.region.shares[k] * (end.rotation * self.scratch[k]);
-        }
-        Ok(())
     }
 
     pub(crate) fn joint(&self) -> usize {
         self.region.joint as usize
     }
 
-    /// One step: adds this region's part of where coefficients are at its end to `after`.
-    ///
-    /// `before` and `velocities` are the state at the step's start, `held` where bones hold coefficients at its end, `force` acts on
-    /// coefficients, in newtons; `gravity` is an acceleration.
+    /// Adds to `after` how far coefficients are moved within a step by forces on them; after a [`System::step`], of whose functions
+    /// the same are free.
+    pub(crate) fn respond(&mut self, end: &Frame, force: &[Vec3], after: &mut [Vec3]) -> Result<(), Error> {
+        let to_end = end.rotation.transpose();
+        for (k, &f) in self.region.functions.iter().enumerate() {
+            self.right[k] = if self.free[k] { to_end * force[f as usize] } else { Vec3::ZERO };
+            self.solution[k] = Vec3::ZERO;
+        }
+        self.solve.solve(&mut self.right, &self.free, &mut self.solution)?;
+        for (k, &f) in self.region.functions.iter().enumerate().filter(|(k, _)| self.free[*k]) {
+            after[f as usize] += self.region.shares[k] * (end.rotation * self.solution[k]);
+        }
+        Ok(())
+    }
+
+    /// One step between the region's frames: adds this region's part of where coefficients are at its end to `after`.
     pub(crate) fn step(
         &mut self,
         frames: [&Frame; 2],
-        before: &[Vec3],
-        velocities: &[Vec3],
-        held: &[Vec3],
-        force: &[Vec3],
-        gravity: Vec3,
+        from: &Start,
         after: &mut [Vec3],
     ) -> Result<(), Error> {
         let [start, end] = frames;
@@ -350,38 +405,33 @@ impl System {
         let (to_start, to_end) = (start.rotation.transpose(), end.rotation.transpose());
         for (k, &f) in self.region.functions.iter().enumerate() {
             let f = f as usize;
+            self.free[k] = !self.known[k] && from.active.is_none_or(|active| active[f]);
             let (was, is) = match self.rest[k] {
                 Some(r) => {
                     (start.world_from_rest.transform_point3(r), end.world_from_rest.transform_point3(r))
                 }
                 None => (Vec3::ZERO, Vec3::ZERO),
             };
-            let d = to_start * (before[f] - was);
-            let p = to_end * (before[f] + h * velocities[f] - is);
+            let before = from.coefficients[f];
+            let d = to_start * (before - was);
+            let p = to_end * (before + h * from.velocities[f] - is);
             self.displacement[k] = gamma * d;
             self.scratch[k] = inertia * p + drag * d;
-            // what is given, measured as u
-            self.solution[k] = if self.known[k] { to_end * (held[f] - is) - gamma * d } else { Vec3::ZERO };
+            // what is given, measured as u; of what is not, a guess
+            let goal = if self.free[k] { p } else { to_end * (from.held[f] - is) };
+            self.solution[k] = goal - gamma * d;
         }
-        let local_gravity = to_end * gravity;
-        for k in 0..self.scratch.len() {
-            if !self.known[k] {
-                let f = self.region.functions[k] as usize;
-                self.solution[k] = self.region.mass.row_times(k, |j| self.scratch[j])
-                    + self.region.mass.weights()[k] * local_gravity
-                    + to_end * force[f];
-            }
+        let local_gravity = to_end * from.gravity;
+        let mass = &self.region.mass;
+        for (k, &f) in self.region.functions.iter().enumerate().filter(|(k, _)| self.free[*k]) {
+            self.right[k] = mass.row_times(k, |j| self.scratch[j])
+                + mass.weights()[k] * local_gravity
+                + to_end * from.force[f as usize];
         }
-        for &(i, j, block) in &self.coupling {
-            let right = block * self.solution[j as usize];
-            self.solution[i as usize] -= right;
-        }
-        self.scratch.copy_from_slice(&self.solution);
-        self.solver.correct(&self.rows, &mut self.scratch, &mut [])?;
+        self.solve.solve(&mut self.right, &self.free, &mut self.solution)?;
         for (k, &f) in self.region.functions.iter().enumerate() {
-            let u = if self.known[k] { self.solution[k] } else { self.scratch[k] };
             let is = self.rest[k].map_or(Vec3::ZERO, |r| end.world_from_rest.transform_point3(r));
-            let d = u + self.displacement[k];
+            let d = self.solution[k] + self.displacement[k];
             after[f as usize] += self.region.shares[k] * (is + end.rotation * d);
         }
         Ok(())

@@ -28,6 +28,17 @@ pub struct Function {
     pub point: u32,
 }
 
+/// A cell of some level but the finest: where deformation is judged, to say whether functions of the next level are wanted in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Patch {
+    /// The level of the functions in it, one above that of the cell.
+    pub level: u32,
+    /// Corners of the cell; they are points of the finest level, too.
+    pub corners: Vec<u32>,
+    /// Functions of that level whose points lie in the cell, on its faces or on its edges, ascending.
+    pub functions: Vec<u32>,
+}
+
 /// Functions over a lattice, by levels, and their values at the points of the finest level.
 #[derive(Clone, Debug)]
 pub struct Hierarchy {
@@ -37,6 +48,7 @@ pub struct Hierarchy {
     mesh: TetMesh,
     /// Cell of the coarsest lattice that each tet lies in.
     cells: Vec<u32>,
+    patches: Vec<Patch>,
 }
 
 impl Hierarchy {
@@ -49,11 +61,13 @@ impl Hierarchy {
         let mut on_bone: Vec<[u32; 2]> = bones.iter().map(|&[a, b]| [a.min(b), a.max(b)]).collect();
         let mut fine = lattice.clone();
         let mut cells: Vec<u32> = (0..lattice.cells().len() as u32).collect();
+        let mut patches = Vec::new();
         for level in 1..=levels {
             on_bone.sort_unstable();
             let refined = fine.subdivided();
             let first = fine.points().len() as u32;
             let mut halves = Vec::new();
+            let mut function_of = vec![None; refined.parents.len()];
             for (k, parents) in refined.parents.iter().enumerate() {
                 let point = first + k as u32;
                 let share = 1.0 / parents.len() as f64;
@@ -64,6 +78,7 @@ impl Hierarchy {
                         halves.extend([[a, point], [b, point]]);
                     }
                     _ => {
+                        function_of[k] = Some(functions.len() as u32);
                         row.push((functions.len() as u32, 1.0));
                         functions.push(Function { level, point });
                     }
@@ -71,6 +86,7 @@ impl Hierarchy {
                 rows.push(merged(row));
             }
             on_bone = halves;
+            patches.extend(patches_of(level, &fine, &refined.lattice, &function_of));
             // one hexahedron for each corner, in the order of cells
             let split = fine.cells().iter().zip(&cells);
             cells = split.flat_map(|(cell, &of)| std::iter::repeat_n(of, cell.corners().len())).collect();
@@ -81,7 +97,7 @@ impl Hierarchy {
         let mut rest = lattice.points().to_vec();
         rest.resize(functions.len(), Vec3::ZERO);
         let values = Prolongation::new(functions.len(), rows);
-        Ok(Self { functions, values, rest, mesh, cells })
+        Ok(Self { functions, values, rest, mesh, cells, patches })
     }
 
     /// The functions, level after level.
@@ -107,6 +123,11 @@ impl Hierarchy {
     /// The lattice's cell that each of those tets lies in.
     pub fn cells(&self) -> &[u32] {
         &self.cells
+    }
+
+    /// Where deformation says which functions above level 0 are wanted, level after level.
+    pub fn patches(&self) -> &[Patch] {
+        &self.patches
     }
 
     /// Values of the functions at any places; outside of the lattice, of those of the nearest tet.
@@ -136,8 +157,34 @@ impl Hierarchy {
             rest: kept.iter().map(|&f| self.rest[f]).collect(),
             mesh: self.mesh.clone(),
             cells: self.cells.clone(),
+            patches: self.patches.iter().map(|patch| patch.renamed(&number)).collect(),
         }
     }
+}
+
+impl Patch {
+    /// The same with functions under other numbers; those without one go.
+    fn renamed(&self, number: &[u32]) -> Self {
+        let functions = self.functions.iter().map(|&f| number[f as usize]);
+        Self { functions: functions.filter(|&f| f != u32::MAX).collect(), ..self.clone() }
+    }
+}
+
+/// The cells of a lattice with the functions of its subdivision in them; `function_of` has those of the new points.
+fn patches_of(level: u32, coarse: &Lattice, fine: &Lattice, function_of: &[Option<u32>]) -> Vec<Patch> {
+    let first = coarse.points().len();
+    let mut hexes = fine.cells().iter();
+    let patch = |cell: &crate::Cell| {
+        let corners = cell.corners().to_vec();
+        // one hexahedron for each corner, in the order of cells
+        let points = hexes.by_ref().take(corners.len()).flat_map(|hex| hex.corners().iter());
+        let new = points.filter_map(|&point| (point as usize).checked_sub(first));
+        let mut functions: Vec<u32> = new.filter_map(|point| function_of[point]).collect();
+        functions.sort_unstable();
+        functions.dedup();
+        Patch { level, corners, functions }
+    };
+    coarse.cells().iter().map(patch).collect()
 }
 
 /// Entries of one function summed, functions ascending.
@@ -229,6 +276,11 @@ mod tests {
                     assert!(other.level < function.level, "{function:?} {other:?} {value}");
                 }
             }
+        }
+        // every finer function is in a cell that says whether it is wanted
+        for (f, function) in hierarchy.functions().iter().enumerate().filter(|(_, f)| f.level > 0) {
+            let mut own = hierarchy.patches().iter().filter(|patch| patch.functions.contains(&(f as u32)));
+            assert!(own.clone().count() > 0 && own.all(|patch| patch.level == function.level));
         }
         let half = hierarchy.retain(|f| f % 2 == 0);
         assert!(half.functions().len() < hierarchy.functions().len());

@@ -45,7 +45,7 @@ pub use closest::{closest_on_triangle, tet_distance_squared, tet_weights, triang
 pub use embedding::Embedding;
 pub use error::Error;
 pub use fraction::fractions_inside;
-pub use hierarchy::{Function, Hierarchy};
+pub use hierarchy::{Function, Hierarchy, Patch};
 pub use laplacian::laplacian;
 pub use lattice::{Cell, Lattice, Refined};
 pub use lattice_making::{LatticeMaking, MadeLattice};

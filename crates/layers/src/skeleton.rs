@@ -251,6 +251,7 @@ impl Skeleton {
         Ok(character::Settings {
             cells: self.cells,
             levels: self.levels,
+            adaptation: None,
             material: firm(self.base_material().map_err(LayerError::new)?),
             materials,
             free: named(&self.free),

@@ -82,7 +82,7 @@ impl Matrix {
     }
 
     /// Row i of A x.
-    pub(crate) fn row_times(&self, i: usize, x: &[Vec3]) -> Vec3 {
+    pub fn row_times(&self, i: usize, x: &[Vec3]) -> Vec3 {
         let mut sum = Vec3::ZERO;
         for neighbour in self.pattern.row(i) {
             let block = &self.values[neighbour.slot as usize];
