@@ -38,6 +38,7 @@ pub struct Tests {
     pub frames: usize,
     /// Where the camera stands that sees a silhouette, in metres.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("minimum" = -1e6, "maximum" = 1e6))]
     pub camera: Option<[f64; 3]>,
     /// Another seed, other frames and other clusters.
     #[schemars(extend("minimum" = 0, "maximum" = 9_223_372_036_854_775_807_u64))]
