@@ -152,6 +152,7 @@ impl Selector {
             let frame = clip.checked_frame(0)?;
             Ok(frame.points[mesh].iter().map(|p| weight(Vec3::from(p.map(f64::from))) as f32).collect())
         };
+        let weights_of = |selector: &Self| selector.weights_among(clip, mesh, files);
         match self {
             Self::All => Ok(vec![1.0; shape.point_count()]),
             Self::Group(name) => group_weights(shape, name),
@@ -173,46 +174,22 @@ impl Selector {
             Self::Component(number) => component_weights(shape, *number),
             Self::File(path) => read_weights(files, &files.path(path), shape.point_count()),
             Self::Any(selectors) => {
-                let mut weights = vec![0.0_f32; shape.point_count()];
-                for selector in selectors {
-                    let others = selector.weights_among(clip, mesh, files)?;
-                    weights.iter_mut().zip(others).for_each(|(weight, other)| *weight = weight.max(other));
-                }
-                Ok(weights)
+                let none = vec![0.0; shape.point_count()];
+                joined(none, selectors, weights_of, f32::max)
             }
-            Self::Not(selector) => Ok(selector
-                .weights_among(clip, mesh, files)?
-                .into_iter()
-                .map(|weight| 1.0 - weight)
-                .collect()),
+            Self::Not(selector) => Ok(weights_of(selector)?.into_iter().map(|weight| 1.0 - weight).collect()),
             Self::Sum(selectors) => {
-                let mut weights = vec![0.0_f32; shape.point_count()];
-                for selector in selectors {
-                    let others = selector.weights_among(clip, mesh, files)?;
-                    weights
-                        .iter_mut()
-                        .zip(others)
-                        .for_each(|(weight, other)| *weight = (*weight + other).min(1.0));
-                }
-                Ok(weights)
+                let none = vec![0.0; shape.point_count()];
+                joined(none, selectors, weights_of, |weight, other| (weight + other).min(1.0))
             }
             Self::Difference(selectors) => {
-                let mut selectors = selectors.iter();
-                let mut weights = match selectors.next() {
-                    Some(first) => first.weights_among(clip, mesh, files)?,
-                    None => vec![0.0; shape.point_count()],
+                let Some((first, others)) = selectors.split_first() else {
+                    return Ok(vec![0.0; shape.point_count()]);
                 };
-                for selector in selectors {
-                    let others = selector.weights_among(clip, mesh, files)?;
-                    weights
-                        .iter_mut()
-                        .zip(others)
-                        .for_each(|(weight, other)| *weight = (*weight - other).max(0.0));
-                }
-                Ok(weights)
+                joined(weights_of(first)?, others, weights_of, |weight, other| (weight - other).max(0.0))
             }
             Self::Levels(levels) => {
-                let weights = levels.of.weights_among(clip, mesh, files)?;
+                let weights = weights_of(&levels.of)?;
                 Ok(blurred(
                     shape,
                     weights.into_iter().map(|weight| levels.level(weight)).collect(),
@@ -221,6 +198,20 @@ impl Selector {
             }
         }
     }
+}
+
+/// Weights joined with those of other selectors, point by point.
+fn joined(
+    mut weights: Vec<f32>,
+    others: &[Selector],
+    weights_of: impl Fn(&Selector) -> Result<Vec<f32>>,
+    join: impl Fn(f32, f32) -> f32,
+) -> Result<Vec<f32>> {
+    for selector in others {
+        let others = weights_of(selector)?;
+        weights.iter_mut().zip(others).for_each(|(weight, other)| *weight = join(*weight, other));
+    }
+    Ok(weights)
 }
 
 impl LevelsRegion {

@@ -8,7 +8,7 @@ use clip::{Clip, Frame};
 use geometry::Bounds;
 use glam::{DVec3, Vec2, Vec3};
 
-use crate::bones::bone_triangles;
+use crate::bones::{BoneTriangle, bone_triangles};
 use crate::color::linear_from_srgb;
 use crate::texture::Texture;
 use crate::{Look, Scalars, Shading};
@@ -265,23 +265,11 @@ impl Scene {
             Shading::Flat => flat_normals(&mut facets, &shown),
             Shading::Smooth => smooth_normals(&mut facets, &shown, &model.point_counts),
         }
-        let [bone_color, ball_color] = [linear_from_srgb([112, 130, 148]), linear_from_srgb([214, 133, 98])];
         let mesh_points = first_points[first_points.len() - 1];
-        for (index, bone) in bones.iter().enumerate() {
-            let corners = bone.corners.map(scaled);
-            let normal = (corners[1] - corners[0]).cross(corners[2] - corners[0]).normalize_or_zero();
-            let paint = Paint::Plain(if bone.ball { ball_color } else { bone_color });
-            facets.push(Facet {
-                corners,
-                normals: bone.normals,
-                normal,
-                points: [0, 1, 2].map(|corner| mesh_points + 3 * index as u32 + corner),
-                uvs: [Vec2::ZERO; 3],
-                tints: [Vec3::ONE; 3],
-                paint,
-                sides: 0,
-            });
-        }
+        facets.extend(bones.iter().enumerate().map(|(index, bone)| {
+            let first_point = mesh_points + 3 * index as u32;
+            bone_facet(bone, bone.corners.map(scaled), first_point)
+        }));
         let lowest = facets.iter().flat_map(|facet| facet.corners).map(|p| p.y).min_by(f32::total_cmp);
         Self { facets, centre, radius, lowest }
     }
@@ -289,6 +277,21 @@ impl Scene {
     /// From metres to the scene's own units.
     pub(crate) fn place(&self, point: DVec3) -> Vec3 {
         ((point - self.centre) / self.radius).as_vec3()
+    }
+}
+
+/// A triangle of a bone, at its place in the scene.
+fn bone_facet(bone: &BoneTriangle, corners: [Vec3; 3], first_point: u32) -> Facet {
+    let color = linear_from_srgb(if bone.ball { [214, 133, 98] } else { [112, 130, 148] });
+    Facet {
+        corners,
+        normals: bone.normals,
+        normal: (corners[1] - corners[0]).cross(corners[2] - corners[0]).normalize_or_zero(),
+        points: [0, 1, 2].map(|corner| first_point + corner),
+        uvs: [Vec2::ZERO; 3],
+        tints: [Vec3::ONE; 3],
+        paint: Paint::Plain(color),
+        sides: 0,
     }
 }
 

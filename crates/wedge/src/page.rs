@@ -184,42 +184,8 @@ fn card(
     let _ = write!(page, "<div class=\"text\"><h2>{}</h2>", escape(&one.title(&plan.keys)));
     match state {
         State::Done { report, warnings, .. } => {
-            page.push_str("<dl>");
-            for (column, ends) in columns {
-                let Some(value) = column.value(state) else { continue };
-                let mark = match ends {
-                    Some([best, _]) if *best == index => " class=\"best\"",
-                    Some([_, worst]) if *worst == index => " class=\"worst\"",
-                    _ => "",
-                };
-                let name = format!("{} {}", column.layer, column.name.replace('/', ", "));
-                let _ = write!(
-                    page,
-                    "<dt>{}</dt><dd{mark}>{} {}</dd>",
-                    escape(name.trim()),
-                    number(value),
-                    escape(&column.unit)
-                );
-            }
-            page.push_str("</dl>");
-            if let Some(first) = warnings.first() {
-                let more = warnings.len() - 1;
-                let _ = write!(
-                    page,
-                    "<p>{}{}</p>",
-                    escape(first),
-                    if more > 0 { format!(" (and {more} more)") } else { String::new() }
-                );
-            }
-            if let Some(report) = report {
-                let _ = write!(
-                    page,
-                    "<small>try {} · <a href=\"{}/{}\">report</a></small>",
-                    one.name,
-                    one.name,
-                    escape(report)
-                );
-            }
+            figures(page, index, state, columns);
+            remarks(page, &one.name, report.as_deref(), warnings);
         }
         State::Failed { error, help } => {
             let _ = write!(
@@ -235,4 +201,38 @@ fn card(
         State::Waiting => {}
     }
     page.push_str("</div></section>");
+}
+
+/// The figures of a try that is done, best and worst marked.
+fn figures(page: &mut String, index: usize, state: &State, columns: &[(Column, Option<[usize; 2]>)]) {
+    page.push_str("<dl>");
+    for (column, ends) in columns {
+        let Some(value) = column.value(state) else { continue };
+        let mark = match ends {
+            Some([best, _]) if *best == index => " class=\"best\"",
+            Some([_, worst]) if *worst == index => " class=\"worst\"",
+            _ => "",
+        };
+        let name = format!("{} {}", column.layer, column.name.replace('/', ", "));
+        let _ = write!(
+            page,
+            "<dt>{}</dt><dd{mark}>{} {}</dd>",
+            escape(name.trim()),
+            number(value),
+            escape(&column.unit)
+        );
+    }
+    page.push_str("</dl>");
+}
+
+/// Its first warning, and where its report is.
+fn remarks(page: &mut String, name: &str, report: Option<&str>, warnings: &[String]) {
+    if let Some((first, others)) = warnings.split_first() {
+        let more = if others.is_empty() { String::new() } else { format!(" (and {} more)", others.len()) };
+        let _ = write!(page, "<p>{}{more}</p>", escape(first));
+    }
+    if let Some(report) = report {
+        let report = escape(report);
+        let _ = write!(page, "<small>try {name} · <a href=\"{name}/{report}\">report</a></small>");
+    }
 }
