@@ -12,7 +12,8 @@ use layers::{Anatomy, Skeleton};
 use serde_json::{Value, json};
 use shot::Target;
 
-use crate::console::{Console, size};
+use super::MadeFiles;
+use crate::console::Console;
 use crate::error::CliError;
 use crate::source::{self, Reading};
 
@@ -61,13 +62,8 @@ impl Arguments {
         let begun = Instant::now();
         let made = self.make()?;
         let seconds = begun.elapsed().as_secs_f64();
-        let written = match &self.output {
-            Some(path) => {
-                let written = clip::write_lattice(path, made.lattice());
-                Some(written.map_err(|error| CliError::while_writing(&error))?)
-            }
-            None => None,
-        };
+        let write = |path: &Path| clip::write_lattice(path, made.lattice());
+        let files = MadeFiles::write(&self.output, &self.picture, write)?;
         if let Some(path) = &self.picture {
             let picture = match &made {
                 Made::Bare(lattice) => drawing::cells(lattice)?,
@@ -77,19 +73,9 @@ impl Arguments {
         }
         let report = Report::new(&self.file, &made, seconds)?;
         if self.json {
-            let mut answer = report.json();
-            answer["output"] = json!(self.output);
-            answer["picture"] = json!(self.picture);
-            return console.answer_json(&answer);
+            return console.answer_json(&files.in_json(report.json()));
         }
-        let mut text = report.text();
-        if let (Some(path), Some(written)) = (&self.output, written) {
-            text += &format!("\nwrote {} ({})", path.display(), size(written.bytes));
-        }
-        if let Some(path) = &self.picture {
-            text += &format!("\nwrote {}", path.display());
-        }
-        console.answer(text)
+        console.answer(files.in_text(report.text()))
     }
 
     fn make(&self) -> Result<Made, CliError> {

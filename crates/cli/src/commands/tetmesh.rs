@@ -9,7 +9,8 @@ use geometry::{TetMesh, TetMeshing, TetQuality, TetSize, Vec3};
 use render::{Look, Shading, Stage, View};
 use serde_json::{Value, json};
 
-use crate::console::{Console, size};
+use super::MadeFiles;
+use crate::console::Console;
 use crate::error::CliError;
 use crate::source::{self, Reading};
 
@@ -68,31 +69,16 @@ impl Arguments {
             (Tets { mesh, groups: Vec::new() }, Some(filling))
         };
         let quality = TetQuality::of(&tets.mesh);
-        let written = match &self.output {
-            Some(path) => {
-                let written = clip::write_tets(path, &tets, &WriteOptions::default());
-                Some(written.map_err(|error| CliError::while_writing(&error))?)
-            }
-            None => None,
-        };
+        let write = |path: &Path| clip::write_tets(path, &tets, &WriteOptions::default());
+        let files = MadeFiles::write(&self.output, &self.picture, write)?;
         if let Some(path) = &self.picture {
             draw(path, &tets.mesh)?;
         }
         let report = Report { file: &self.file, quality, filling };
         if self.json {
-            let mut answer = report.json();
-            answer["output"] = json!(self.output);
-            answer["picture"] = json!(self.picture);
-            return console.answer_json(&answer);
+            return console.answer_json(&files.in_json(report.json()));
         }
-        let mut text = report.text();
-        if let (Some(path), Some(written)) = (&self.output, written) {
-            text += &format!("wrote {} ({})\n", path.display(), size(written.bytes));
-        }
-        if let Some(path) = &self.picture {
-            text += &format!("wrote {}\n", path.display());
-        }
-        console.answer(text)
+        console.answer(files.in_text(report.text()))
     }
 
     fn fill(&self) -> Result<(TetMesh, Filling), CliError> {
