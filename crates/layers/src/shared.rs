@@ -12,5 +12,5 @@ pub(crate) mod stepping;
 pub(crate) mod watch;
 
 pub use contact::{Collider, Contact, Faces, Form, Obstacle};
-pub use material::{FabricDials, MaterialDials};
+pub use material::{FabricDials, MaterialDials, SheetDials};
 pub use start::Start;

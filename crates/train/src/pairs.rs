@@ -90,7 +90,7 @@ impl Pairing {
     fn material(&self) -> Result<Material, LayerError> {
         let material = self.fabric.of(&self.material).map_err(LayerError::new)?;
         // it folds where it is pushed together, as the coarse one does not
-        Ok(Material { compression: self.fabric.compression.unwrap_or(1.0), ..material })
+        Ok(Material { compression: self.fabric.sheet.compression.unwrap_or(1.0), ..material })
     }
 }
 

@@ -7,14 +7,36 @@ use shell::Material;
 
 use shot::Diagnostic;
 
-/// Single values of a material, in place of its own.
+/// Single values of a sheet, whatever it is woven from: what [`MaterialDials`] and [`FabricDials`] have in common.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct MaterialDials {
-    /// Mass per area, in kg/m².
+#[serde(default)]
+pub struct SheetDials {
+    /// Mass per area, in kg/m². Default: the material's.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("minimum" = 1e-3, "maximum" = 100.0, "x-usual" = [0.01, 3.0]))]
     pub area_density: Option<f64>,
+    /// How much of the resistance to stretching is left when the cloth is pushed together, from 0 to 1: woven cloth buckles
+    /// in waves too small to see, solid sheets do not. Default: the material's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("minimum" = 1e-4, "maximum" = 1.0))]
+    pub compression: Option<f64>,
+    /// Internal friction: the damping ratio of ripples of 5 Hz; 1 is critical. Default: the material's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("minimum" = 0.0, "maximum" = 100.0, "x-usual" = [0.0, 2.0]))]
+    pub damping: Option<f64>,
+    /// How hard air pushes: 0 vacuum, 1 real air. Default: the material's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("minimum" = 0.0, "maximum" = 1000.0, "x-usual" = [0.0, 10.0]))]
+    pub air_drag: Option<f64>,
+}
+
+/// Single values of a material, in place of its own.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct MaterialDials {
+    /// What all sheets have.
+    #[serde(flatten)]
+    pub sheet: SheetDials,
     /// Resistance to stretching in all directions, in N/m; shearing changes with it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("minimum" = 1.0, "maximum" = 1e7, "x-usual" = [10.0, 1e6]))]
@@ -23,18 +45,6 @@ pub struct MaterialDials {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("minimum" = 0.0, "maximum" = 100.0, "x-usual" = [0.0, 0.1]))]
     pub bend: Option<f64>,
-    /// How much of the resistance to stretching is left when it is pushed together, from 0 to 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("minimum" = 1e-4, "maximum" = 1.0))]
-    pub compression: Option<f64>,
-    /// Internal friction: the damping ratio of ripples of 5 Hz; 1 is critical.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("minimum" = 0.0, "maximum" = 100.0, "x-usual" = [0.0, 2.0]))]
-    pub damping: Option<f64>,
-    /// How hard air pushes: 0 vacuum, 1 real air.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("minimum" = 0.0, "maximum" = 1000.0, "x-usual" = [0.0, 10.0]))]
-    pub air_drag: Option<f64>,
     /// Curvature, in 1/m, beyond which a fold stays as a crease.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("minimum" = 0.0, "maximum" = 1e6))]
@@ -52,14 +62,13 @@ pub struct MaterialDials {
 
 /// Single values of a fabric, in place of the material's: the keys of `cloth` and `inextensible`.
 ///
-/// A dial is a field here and its line in `FabricDials::of`; schema, defaults, checks and both layers follow.
+/// A dial is a field here and its line in `FabricDials::of` (or [`SheetDials`], if `tracks` has it too); schema, defaults, checks and both layers follow.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct FabricDials {
-    /// Mass per area, in kg/m². Default: the material's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("minimum" = 1e-3, "maximum" = 100.0, "x-usual" = [0.01, 3.0]))]
-    pub area_density: Option<f64>,
+    /// What all sheets have.
+    #[serde(flatten)]
+    pub sheet: SheetDials,
     /// Resistance to stretching along the warp (u), in N/m. Default: the material's.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("minimum" = 1.0, "maximum" = 1e7, "x-usual" = [10.0, 1e6]))]
@@ -72,11 +81,6 @@ pub struct FabricDials {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("minimum" = 0.1, "maximum" = 1e7, "x-usual" = [1.0, 1e6]))]
     pub shear: Option<f64>,
-    /// How much of the resistance to stretching is left when the cloth is pushed together, from 0 to 1: woven cloth buckles
-    /// in waves too small to see, solid sheets do not. Default: the material's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("minimum" = 1e-4, "maximum" = 1.0))]
-    pub compression: Option<f64>,
     /// How much the cloth narrows when it is pulled: 0 not at all, 0.5 as rubber does. Default: the material's.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("minimum" = 0.0, "maximum" = 0.99, "x-usual" = [0.0, 0.5]))]
@@ -89,14 +93,6 @@ pub struct FabricDials {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("minimum" = 0.0, "maximum" = 100.0, "x-usual" = [0.0, 0.1]))]
     pub bend_weft: Option<f64>,
-    /// Internal friction: the damping ratio of ripples of 5 Hz; 1 is critical. Default: the material's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("minimum" = 0.0, "maximum" = 100.0, "x-usual" = [0.0, 2.0]))]
-    pub damping: Option<f64>,
-    /// How hard air pushes: 0 vacuum, 1 real air. Default: the material's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("minimum" = 0.0, "maximum" = 1000.0, "x-usual" = [0.0, 10.0]))]
-    pub air_drag: Option<f64>,
     /// How much it stretches along the warp at most, as a fraction: 0.03 is 3 %; 10 is as good as no limit. Default: the material's.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("minimum" = 1e-4, "maximum" = 10.0, "x-usual" = [0.005, 0.1]))]
@@ -111,21 +107,30 @@ pub struct FabricDials {
     pub limit_shear: Option<f64>,
 }
 
+impl SheetDials {
+    /// That material with these values.
+    fn of(&self, material: Material) -> Material {
+        Material {
+            area_density: self.area_density.unwrap_or(material.area_density),
+            compression: self.compression.unwrap_or(material.compression),
+            damping: self.damping.unwrap_or(material.damping),
+            air_drag: self.air_drag.unwrap_or(material.air_drag),
+            ..material
+        }
+    }
+}
+
 impl FabricDials {
     /// The named material with these values.
     pub(crate) fn of(&self, name: &str) -> Result<Material, shell::Error> {
-        let preset = Material::preset(name)?;
+        let preset = self.sheet.of(Material::preset(name)?);
         Ok(Material {
-            area_density: self.area_density.unwrap_or(preset.area_density),
             stretch_warp: self.stretch_warp.unwrap_or(preset.stretch_warp),
             stretch_weft: self.stretch_weft.unwrap_or(preset.stretch_weft),
             shear: self.shear.unwrap_or(preset.shear),
-            compression: self.compression.unwrap_or(preset.compression),
             poisson: self.poisson.unwrap_or(preset.poisson),
             bend_warp: self.bend_warp.unwrap_or(preset.bend_warp),
             bend_weft: self.bend_weft.unwrap_or(preset.bend_weft),
-            damping: self.damping.unwrap_or(preset.damping),
-            air_drag: self.air_drag.unwrap_or(preset.air_drag),
             limit_warp: self.limit_warp.or(preset.limit_warp),
             limit_weft: self.limit_weft.or(preset.limit_weft),
             limit_shear: self.limit_shear.or(preset.limit_shear),
@@ -142,18 +147,14 @@ impl FabricDials {
 impl MaterialDials {
     /// The named material with these values.
     pub fn of(&self, name: &str) -> Result<Material, shell::Error> {
-        let preset = Material::preset(name)?;
+        let preset = self.sheet.of(Material::preset(name)?);
         let softer = self.stretch.map_or(1.0, |stretch| stretch / preset.stretch_warp);
         Ok(Material {
-            area_density: self.area_density.unwrap_or(preset.area_density),
             stretch_warp: self.stretch.unwrap_or(preset.stretch_warp),
             stretch_weft: self.stretch.unwrap_or(preset.stretch_weft),
             shear: softer * preset.shear,
             bend_warp: self.bend.unwrap_or(preset.bend_warp),
             bend_weft: self.bend.unwrap_or(preset.bend_weft),
-            compression: self.compression.unwrap_or(preset.compression),
-            damping: self.damping.unwrap_or(preset.damping),
-            air_drag: self.air_drag.unwrap_or(preset.air_drag),
             yield_curvature: self.yield_curvature.or(preset.yield_curvature),
             hardening: self.hardening.unwrap_or(preset.hardening),
             limit_warp: self.limit,
