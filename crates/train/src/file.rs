@@ -5,7 +5,9 @@ use geometry::Scheme;
 use layers::{LiveWind, MaterialDials, RiggedCapsule};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use shot::{FrameRange, Input};
+use shot::Input;
+
+use crate::take::TakeSource;
 
 /// Fine cloth over coarse, for games: meshes, what they hang on, what they must not enter, motions to learn from and motions to test on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -141,32 +143,15 @@ pub struct MeshSource {
 
 /// A motion of the skeleton that the cloth hangs on.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(default)]
 pub struct TrainingMotion {
-    /// What you call it. Default: the clip's, the sample's or the file's name.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
-    /// The file that holds it, relative to the training file.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub file: Option<FilePath>,
-    /// A sample that comes with followthrough, instead of a file.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sample: Option<String>,
-    /// The animation to take from a file that holds several. Default: the first.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub clip: Option<String>,
-    /// The frames to use, first and last counted from 0: `"0-100"`. Default: all.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<String>")]
-    pub frames: Option<FrameRange>,
+    /// Where it is.
+    #[serde(flatten)]
+    pub take: TakeSource,
     /// Frames per second at which the file is sampled.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("exclusiveMinimum" = 0.0, "maximum" = 1000.0))]
     pub frame_rate: Option<f64>,
-    /// How long one unit of the file is, in metres.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("exclusiveMinimum" = 0.0))]
-    pub unit: Option<f64>,
     /// Air that moves. Default: still.
     pub wind: LiveWind,
     /// Bodies of this motion only; at most 32.
@@ -184,22 +169,7 @@ impl MeshSource {
 impl TrainingMotion {
     /// As a shot's input.
     pub(crate) fn input(&self) -> Input {
-        Input {
-            file: self.file.clone(),
-            sample: self.sample.clone(),
-            clip: self.clip.clone(),
-            frames: self.frames,
-            frame_rate: self.frame_rate,
-            unit: self.unit,
-            ..Input::default()
-        }
-    }
-
-    /// What it is called.
-    pub fn title(&self) -> String {
-        let stem = |file: &FilePath| file.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-        let named = self.name.clone().or_else(|| self.clip.clone()).or_else(|| self.sample.clone());
-        named.or_else(|| self.file.as_ref().and_then(stem)).unwrap_or_else(|| "motion".into())
+        Input { frames: self.take.frames, frame_rate: self.frame_rate, ..self.take.input() }
     }
 }
 

@@ -30,6 +30,7 @@ mod judge;
 mod pairs;
 mod prior;
 mod store;
+mod take;
 mod training;
 
 use std::path::{Path, PathBuf};
@@ -40,7 +41,8 @@ use shot::{Context, Diagnostic, Registry, mistake_at, suggest, top_word};
 pub use error::Error;
 pub use file::{CoarseCloth, MeshSource, TrainingMotion, UpsampleKind, UpsampleTraining};
 pub use judge::{Judged, Measured};
-pub use prior::{JudgedTake, MotionKind, MotionReport, MotionTraining, TakeSource};
+pub use prior::{JudgedTake, MotionKind, MotionReport, MotionTraining};
+pub use take::TakeSource;
 pub use training::UpsampleReport;
 
 /// How to train. Nothing here changes what is learnt from a motion, only how much of it there is and where it is kept.

@@ -3,13 +3,13 @@
 use std::path::Path;
 use std::time::Instant;
 
-use clip::FilePath;
 use motion::{Example, Learning, Prior, Take};
 use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shot::{Context, Diagnostic, Diagnostics, Form, FrameRange, Input, Reader, Registry};
 
+use crate::take::TakeSource;
 use crate::training::open;
 use crate::{Error, Options, Report, Trained};
 
@@ -52,52 +52,6 @@ fn thirty() -> f64 {
 
 fn three_hundred() -> usize {
     300
-}
-
-/// A clip of a skeleton.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct TakeSource {
-    /// What you call it. Default: the clip's, the sample's or the file's name.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
-    /// The file that holds it, relative to the training file.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub file: Option<FilePath>,
-    /// A sample that comes with followthrough, instead of a file.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sample: Option<String>,
-    /// The animation to take from a file that holds several. Default: the first.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub clip: Option<String>,
-    /// The frames to use, at the training's frame rate, first and last counted from 0: `"0-100"`. Default: all.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<String>")]
-    pub frames: Option<FrameRange>,
-    /// How long one unit of the file is, in metres. Default: as the layer `motion` takes it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("exclusiveMinimum" = 0.0))]
-    pub unit: Option<f64>,
-}
-
-impl TakeSource {
-    fn input(&self, frame_rate: f64) -> Input {
-        Input {
-            file: self.file.clone(),
-            sample: self.sample.clone(),
-            clip: self.clip.clone(),
-            frame_rate: self.file.as_ref().map(|_| frame_rate),
-            unit: self.unit,
-            ..Input::default()
-        }
-    }
-
-    /// What it is called.
-    pub fn title(&self) -> String {
-        let stem = |file: &FilePath| file.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-        let named = self.name.clone().or_else(|| self.clip.clone()).or_else(|| self.sample.clone());
-        named.or_else(|| self.file.as_ref().and_then(stem)).unwrap_or_else(|| "take".into())
-    }
 }
 
 /// How the training of a prior went.
@@ -300,7 +254,8 @@ fn take(
     path: &str,
     first: Option<&Take>,
 ) -> Result<Take, Diagnostic> {
-    let clip = open(reader, folder, &source.input(frame_rate), path)?;
+    let rate = source.file.as_ref().map(|_| frame_rate);
+    let clip = open(reader, folder, &Input { frame_rate: rate, ..source.input() }, path)?;
     // a sample comes at a rate of its own
     let clip = if (clip.frame_rate_hz - frame_rate).abs() > 1e-6 { clip.resampled(frame_rate) } else { clip };
     let about = |sentence: String| Diagnostic::new(path, sentence);

@@ -195,7 +195,7 @@ impl Training {
         let mut motions = Vec::new();
         for (list, learnt) in [(&training, true), (&tests, false)] {
             for (motion, pairs) in list {
-                motions.push(judge.judge(&motion.title(), learnt, pairs)?);
+                motions.push(judge.judge(&motion.take.title(), learnt, pairs)?);
             }
         }
         let microseconds = microseconds(&Operator::read(&bytes[..])?, &all)?;
@@ -320,14 +320,14 @@ impl Training {
     fn shot(&self, motion: &TrainingMotion, pairing: &Pairing) -> Result<Shot, Error> {
         let mut layer = serde_json::to_value(pairing).unwrap_or_default();
         layer["kind"] = "pairing".into();
-        layer["name"] = motion.title().into();
+        layer["name"] = motion.take.title().into();
         layer["mesh"] = self.cloth.mesh.clone().into();
         let whole = json!({
             "input": motion.input(),
             "layer": [layer],
             "output": { "files": [], "report": false },
         });
-        Ok(self.reader.parse(&motion.title(), &toml_of(whole), &self.folder)?)
+        Ok(self.reader.parse(&motion.take.title(), &toml_of(whole), &self.folder)?)
     }
 }
 
