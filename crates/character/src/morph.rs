@@ -10,7 +10,9 @@
 mod basis;
 mod full;
 mod inertia;
+mod interpolation;
 mod kit;
+mod locality;
 mod player;
 mod polynomial;
 mod pose_space;
@@ -27,6 +29,8 @@ use crate::bones::{Joint, Skin};
 use crate::frames::{Frame, Pose};
 
 use basis::Modes;
+use interpolation::Interpolation;
+use locality::Locality;
 use target::Elastic;
 use volume::Volume;
 
@@ -62,6 +66,8 @@ pub struct MorphSettings {
     pub smoothing: f64,
     /// Numbers of a pose beside its joints.
     pub channels: usize,
+    /// Flesh of a joint heeds the pose of joints at most so many links away; without, of all.
+    pub pose_reach: Option<usize>,
     /// In m/s².
     pub gravity: Vec3,
 }
@@ -74,6 +80,7 @@ impl Default for MorphSettings {
             kernel: Kernel::Biharmonic,
             smoothing: 0.0,
             channels: 0,
+            pose_reach: None,
             gravity: Vec3::ZERO,
         }
     }
@@ -83,6 +90,7 @@ impl Default for MorphSettings {
 pub struct Morph {
     skin: Skin,
     joint_from_rest: Vec<DAffine3>,
+    parents: Vec<Option<usize>>,
     settings: MorphSettings,
     volume: Volume,
     space: PoseSpace,
@@ -121,7 +129,8 @@ impl Morph {
         let size = Bounds::of(skin.points.iter().copied()).diagonal();
         let joint_from_rest = joints.iter().map(|joint| joint.rest_from_joint.inverse()).collect();
         let space = PoseSpace::new(&parents, settings.channels);
-        Self { skin, joint_from_rest, settings, volume, space, targets: Vec::new(), modes: Vec::new(), size }
+        let (targets, modes) = (Vec::new(), Vec::new());
+        Self { skin, joint_from_rest, parents, settings, volume, space, targets, modes, size }
     }
 
     /// Adds a target. What was made for others stays.
@@ -185,24 +194,23 @@ impl Morph {
         Ok(())
     }
 
-    /// Interpolation over the poses of all targets.
-    fn interpolation(&self) -> Result<(PoseSpace, PoseWeights), Error> {
+    /// Regions, and interpolation over the poses of all targets in each of them.
+    fn interpolation(&self) -> Result<(Locality, Interpolation), Error> {
         if self.targets.is_empty() {
             return Err(Error::NoTargets);
         }
-        let mut space = self.space.clone();
         let raws: Vec<Vec<f64>> = self.targets.iter().map(|target| target.raw.clone()).collect();
-        space.reduce(&raws)?;
-        let mut centres = Vec::new();
-        for raw in &raws {
-            let mut s = vec![0.0; space.len()];
-            space.components(raw, &mut s);
-            centres.push(s);
-        }
+        let locality = match self.settings.pose_reach {
+            Some(reach) => {
+                Locality::within(reach, &self.parents, &self.space.moved(self.parents.len(), &raws))
+            }
+            None => Locality::whole(self.parents.len()),
+        };
         let name = |target: usize| self.targets[target].name.clone();
-        let weights = PoseWeights::new(&centres, self.settings.kernel, self.settings.smoothing)
+        let by = (self.settings.kernel, self.settings.smoothing);
+        let interpolation = Interpolation::new(&self.space, &raws, &locality, by)?
             .map_err(|[a, b]| Error::SamePose { names: [name(a), name(b)] })?;
-        Ok((space, weights))
+        Ok((locality, interpolation))
     }
 }
 

@@ -15,7 +15,10 @@ use crate::Error;
 use crate::frames::{Frame, Pose};
 
 use super::inertia::Swing;
-use super::{Limit, Morph, MorphLaw, PoseSpace, PoseWeights};
+use super::interpolation::Interpolation;
+use super::kit::Places;
+use super::locality::Shares;
+use super::{Morph, MorphLaw, PoseSpace};
 
 /// A morph in all its points.
 pub struct FullMorph {
@@ -30,6 +33,8 @@ pub struct FullMorph {
     shared: Shared,
     poses: [Pose; 2],
     frames: [Vec<Frame>; 3],
+    /// ω of every part, and of every target over all flesh.
+    parts: Vec<f64>,
     weights: Vec<f64>,
     tau: f64,
     energy: f64,
@@ -50,10 +55,12 @@ struct Shared {
     masses: Vec<Vec<f64>>,
     rests: Vec<Vec<Vec3>>,
     details: Vec<Vec<Vec3>>,
+    /// How much of the flesh is of each region.
+    fractions: Vec<f64>,
     plasticity: Vec<(super::Plasticity, f64)>,
     space: PoseSpace,
-    interpolation: PoseWeights,
-    limit: Limit,
+    interpolation: Interpolation,
+    places: Places,
     gravity: Vec3,
     size: f64,
 }
@@ -68,10 +75,10 @@ impl FullMorph {
             let range = "above 0, and at most 1";
             return Err(Error::Range { what: "the step in seconds", value: step, range });
         }
-        let (space, interpolation, limit) = morph.full_interpolation()?;
+        let (interpolation, places) = morph.full_interpolation()?;
         let volume = &morph.volume;
         let targets = &morph.targets;
-        let energy = PoseEnergy::new(morph);
+        let energy = PoseEnergy::new(morph, &places, interpolation.len());
         let body =
             Body::builder(targets[0].masses.clone()).energy(energy).known(volume.known.clone()).build()?;
         let rest = volume.mesh.points().to_vec();
@@ -93,9 +100,10 @@ impl FullMorph {
             rests: targets.iter().map(|target| target.displacement(volume)).collect(),
             details: targets.iter().map(|target| target.detail.clone()).collect(),
             plasticity: targets.iter().map(|target| (target.plasticity, target.measure)).collect(),
-            space,
+            space: morph.space.clone(),
+            fractions: places.fractions(morph, interpolation.region_count()),
             interpolation,
-            limit,
+            places,
             gravity: morph.settings.gravity,
             size: morph.size,
             rest: rest.clone(),
@@ -109,6 +117,7 @@ impl FullMorph {
             state: State::at_rest(rest),
             poses: [pose.clone(), pose],
             frames: [frames.clone(), frames.clone(), frames],
+            parts: vec![0.0; shared.interpolation.len()],
             weights: vec![0.0; targets.len()],
             tau: 1.0,
             energy: 0.0,
@@ -184,8 +193,7 @@ impl FullMorph {
         let moved = shared.embedding.apply(&self.displacements());
         let frames = &self.frames[1];
         let place = |p: usize| {
-            let detail: Vec3 =
-                self.weights.iter().zip(&shared.details).map(|(w, detail)| *w * detail[p]).sum();
+            let detail = self.blended(&shared.places.skin[p], |target| shared.details[target][p]);
             let x = shared.skin[p] + moved[p] + detail;
             let by = |&(joint, weight): &(u32, f64)| {
                 weight * frames[joint as usize].world_from_rest.transform_point3(x)
@@ -207,7 +215,7 @@ impl FullMorph {
             .chain(vectors)
             .chain(poses)
             .chain(frames)
-            .chain(self.weights.iter().copied())
+            .chain(self.parts.iter().copied())
             .flat_map(f64::to_le_bytes)
             .collect()
     }
@@ -235,7 +243,8 @@ impl FullMorph {
         for frame in self.frames[..2].iter_mut().flatten() {
             *frame = Frame::from_numbers(&mut next);
         }
-        self.weights.iter_mut().for_each(|w| *w = next());
+        self.parts.iter_mut().for_each(|w| *w = next());
+        self.weigh();
         Ok(())
     }
 
@@ -254,24 +263,28 @@ impl FullMorph {
 
     /// Where the flesh rests between two targets of these weights, seen from the bind pose: not on a straight line where one is harder.
     pub(super) fn rest_between(&mut self, pair: [usize; 2], weights: [f64; 2]) -> Result<Vec<Vec3>, Error> {
-        self.weights.fill(0.0);
-        pair.iter().zip(weights).for_each(|(&target, weight)| self.weights[target] += weight);
+        self.parts.fill(0.0);
+        let count = self.weights.len();
+        for part in (0..self.parts.len()).step_by(count) {
+            pair.iter().zip(weights).for_each(|(&target, weight)| self.parts[part + target] += weight);
+        }
         self.settle(false)?;
         Ok(self.displacements())
     }
 
     /// Goes to where the targets, as they are weighted, and gravity, where it is `pulling`, balance.
     fn settle(&mut self, pulling: bool) -> Result<(), Error> {
-        let mut x = self.shared.rest.clone();
-        for (weight, rest) in self.weights.iter().zip(&self.shared.rests) {
-            x.iter_mut().zip(rest).for_each(|(x, u)| *x += *weight * *u);
-        }
+        let shared = &self.shared;
+        let rest = |v: usize| {
+            shared.rest[v] + self.blended(&shared.places.points[v], |target| shared.rests[target][v])
+        };
+        let x: Vec<Vec3> = (0..shared.rest.len()).map(rest).collect();
         self.state = State::at_rest(x);
         let force = match pulling {
             true => self.force(&vec![Swing::STILL; self.frames[2].len()]),
             false => vec![Vec3::ZERO; self.plastic.len()],
         };
-        self.state.internal = internal(&self.weights, &force, &self.plastic);
+        self.state.internal = internal(&self.parts, &force, &self.plastic);
         self.stepper.relax(&self.body, &mut self.state, &self.guide, SETTLED * self.shared.size)?;
         Ok(())
     }
@@ -279,14 +292,33 @@ impl FullMorph {
     fn interpolate(&mut self, channels: &[f64]) {
         let shared = &self.shared;
         let mut raw = vec![0.0; shared.space.raw_len()];
-        let mut s = vec![0.0; shared.space.len()];
+        let mut scratch = vec![0.0; shared.interpolation.scratch_len()];
         let frames = &self.frames[2];
         shared.space.raw(|joint| frames[joint].rotation, channels, &mut raw);
-        shared.space.components(&raw, &mut s);
-        shared.interpolation.at(&s, &mut self.weights);
-        self.tau = shared.limit.apply(&mut self.weights);
-        let mass = |v: usize| self.weights.iter().zip(&shared.masses).map(|(w, m)| w * m[v]).sum::<f64>();
+        self.tau = shared.interpolation.at(&raw, &mut scratch, &mut self.parts);
+        self.weigh();
+        let shared = &self.shared;
+        let mass = |v: usize| self.blended(&shared.places.points[v], |target| shared.masses[target][v]);
         self.body.set_masses((0..shared.rest.len()).map(mass).collect());
+    }
+
+    /// The targets' weights over all flesh from those of the parts.
+    fn weigh(&mut self) {
+        let targets = self.weights.len();
+        self.weights.fill(0.0);
+        for (fraction, own) in self.shared.fractions.iter().zip(self.parts.chunks_exact(targets)) {
+            self.weights.iter_mut().zip(own).for_each(|(to, weight)| *to += fraction * weight);
+        }
+    }
+
+    /// Σ ωᵢ aᵢ at a place that is of these regions.
+    fn blended<T: std::iter::Sum<T>>(&self, shares: &Shares, of: impl Fn(usize) -> T) -> T
+    where
+        f64: std::ops::Mul<T, Output = T>,
+    {
+        let targets = self.weights.len();
+        let weight = |target: usize| weight(shares, &self.parts, targets, target);
+        (0..targets).map(|target| weight(target) * of(target)).sum()
     }
 
     /// Inertia of the bones, gravity and pushes, in newtons in the bind pose.
@@ -328,7 +360,7 @@ impl FullMorph {
         for (v, velocity) in self.state.velocities.iter_mut().enumerate() {
             *velocity = (u[v] - self.earlier[v]) / self.step;
         }
-        self.state.internal = internal(&self.weights, &force, &self.plastic);
+        self.state.internal = internal(&self.parts, &force, &self.plastic);
         self.stepper.advance(&self.body, &mut self.state, &self.guide, self.step, &mut [])?;
         self.earlier = u;
         self.flow(&force);
@@ -352,9 +384,11 @@ impl FullMorph {
         }
         let part = (1.0 - (-creep * self.step).exp()) * (1.0 - yielding / strain);
         let u = self.displacements();
+        let shared = &self.shared;
+        let rest = |v: usize| self.blended(&shared.places.points[v], |target| shared.rests[target][v]);
+        let rests: Vec<Vec3> = (0..u.len()).map(rest).collect();
         for (v, p) in self.plastic.iter_mut().enumerate() {
-            let rest: Vec3 = self.weights.iter().zip(&self.shared.rests).map(|(w, rest)| *w * rest[v]).sum();
-            *p += part * (u[v] - *p - rest);
+            *p += part * (u[v] - *p - rests[v]);
         }
     }
 }
@@ -371,7 +405,10 @@ struct PoseEnergy {
     parts: Arc<Vec<Part>>,
     corners: Arc<Vec<[u32; 4]>>,
     slots: Arc<Vec<[[u32; 4]; 4]>>,
+    /// Which regions every tet is of.
+    shares: Arc<Vec<Shares>>,
     count: usize,
+    /// ω of every part.
     weights: Vec<f64>,
     force: Vec<Vec3>,
     plastic: Vec<Vec3>,
@@ -389,7 +426,7 @@ struct Part {
 }
 
 impl PoseEnergy {
-    fn new(morph: &Morph) -> Self {
+    fn new(morph: &Morph, places: &Places, weights: usize) -> Self {
         let corners = morph.volume.mesh.tets().to_vec();
         let part = |target: &super::Elastic| {
             let law = if morph.settings.law == MorphLaw::Warped { Law::Corotational } else { Law::Stvk };
@@ -406,12 +443,13 @@ impl PoseEnergy {
         };
         let parts: Vec<Part> = morph.targets.iter().map(part).collect();
         let count = morph.volume.known.len();
-        let mut weights = vec![0.0; parts.len()];
-        weights[0] = 1.0;
+        let mut weights = vec![0.0; weights];
+        weights.iter_mut().step_by(parts.len()).for_each(|weight| *weight = 1.0);
         Self {
             parts: Arc::new(parts),
             corners: Arc::new(corners),
             slots: Arc::default(),
+            shares: Arc::new(places.tets.clone()),
             count,
             weights,
             force: vec![Vec3::ZERO; count],
@@ -424,20 +462,28 @@ impl PoseEnergy {
         self.corners[e].map(|v| x[v as usize] - self.plastic[v as usize])
     }
 
-    fn active(&self) -> impl Iterator<Item = (f64, &Part)> {
-        self.weights.iter().copied().zip(self.parts.iter()).filter(|(weight, _)| *weight != 0.0)
+    /// The targets that act on a tet, each with its weight there.
+    fn active(&self, e: usize) -> impl Iterator<Item = (f64, &Part)> {
+        let weight = move |target: usize| weight(&self.shares[e], &self.weights, self.parts.len(), target);
+        let all = self.parts.iter().enumerate().map(move |(target, part)| (weight(target), part));
+        all.filter(|(weight, _)| *weight != 0.0)
     }
 
     /// D of a tet, over the stage's length.
     fn drag(&self, e: usize) -> Option<Block<4>> {
         let (rate, _) = self.friction.as_ref()?;
         let mut sum = Block::ZERO;
-        for (weight, part) in self.active() {
+        for (weight, part) in self.active(e) {
             let (block, beta) = &part.blocks[e];
             add(&mut sum, block, weight * beta * rate);
         }
         Some(sum)
     }
+}
+
+/// The weight of a target at a place that is of these regions.
+fn weight(shares: &Shares, parts: &[f64], targets: usize, target: usize) -> f64 {
+    shares.iter().map(|&(region, share)| share * parts[region as usize * targets + target]).sum()
 }
 
 fn add(sum: &mut Block<4>, block: &Block<4>, scale: f64) {
@@ -473,7 +519,7 @@ impl Energy for PoseEnergy {
         let mut sum = -self.force.iter().zip(x).map(|(f, x)| f.dot(*x)).sum::<f64>();
         for e in 0..self.corners.len() {
             let at = self.elastic(e, x);
-            for (weight, part) in self.active() {
+            for (weight, part) in self.active(e) {
                 let energy = if part.linear {
                     let u = std::array::from_fn(|k| at[k] - part.rest[self.corners[e][k] as usize]);
                     quadratic(&part.blocks[e].0, &u).1
@@ -494,7 +540,7 @@ impl Energy for PoseEnergy {
         for e in 0..self.corners.len() {
             let at = self.elastic(e, x);
             let mut sum = [Vec3::ZERO; 4];
-            for (weight, part) in self.active() {
+            for (weight, part) in self.active(e) {
                 let own = if part.linear {
                     let u = std::array::from_fn(|k| at[k] - part.rest[self.corners[e][k] as usize]);
                     quadratic(&part.blocks[e].0, &u).0
@@ -518,7 +564,7 @@ impl Energy for PoseEnergy {
         for (e, (corners, slots)) in self.corners.iter().zip(self.slots.iter()).enumerate() {
             let at = self.elastic(e, x);
             let mut sum = Block::ZERO;
-            for (weight, part) in self.active() {
+            for (weight, part) in self.active(e) {
                 let block = match (part.linear, weight > 0.0) {
                     (true, _) => part.blocks[e].0,
                     (false, true) => part.tets[e].projected_hessian(&at),
@@ -556,7 +602,7 @@ impl Energy for PoseEnergy {
     }
 
     fn with_internal(&self, internal: &[f64]) -> Option<Box<dyn Energy>> {
-        let (weights, vectors) = internal.split_at_checked(self.parts.len())?;
+        let (weights, vectors) = internal.split_at_checked(self.weights.len())?;
         let vectors: Vec<Vec3> = vectors.as_chunks::<3>().0.iter().map(|v| Vec3::from_array(*v)).collect();
         let (force, plastic) = vectors.split_at_checked(self.count)?;
         let (weights, force, plastic) = (weights.to_vec(), force.to_vec(), plastic.to_vec());

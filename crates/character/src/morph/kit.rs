@@ -9,31 +9,33 @@ use crate::Error;
 
 use super::basis::{basis, largest_ratio, principal, weighted};
 use super::inertia::ReducedMass;
+use super::interpolation::Interpolation;
+use super::locality::{Locality, Shares, mean_shares, share_of};
 use super::polynomial::{Degrees, dots};
 use super::surface::Surface;
 use super::target::Plasticity;
-use super::{Elastic, FullMorph, Limit, Morph, MorphLaw, PoseSpace, PoseWeights};
+use super::{Elastic, FullMorph, Limit, Morph, MorphLaw, PoseSpace};
 
 /// A morph as a player needs it.
 #[derive(Clone, Debug)]
 pub struct MorphKit {
     pub(crate) joint_from_rest: Vec<DAffine3>,
     pub(crate) space: PoseSpace,
-    pub(crate) weights: PoseWeights,
-    pub(crate) limit: Limit,
+    pub(crate) interpolation: Interpolation,
     pub(crate) degrees: Degrees,
-    /// For every target the coefficients of its energy, then UᵀDU.
+    /// For every part, which is a region of a target, the coefficients of its energy, then UᵀDU.
     pub(crate) coefficients: Vec<Vec<f64>>,
-    /// For every target UᵀKU at its rest: what steps fall back on.
+    /// For every part UᵀKU at its rest: what steps fall back on.
     pub(crate) stiffness: Vec<Vec<f64>>,
-    /// Distinct masses, and which of them each target has.
-    pub(crate) masses: Vec<ReducedMass>,
-    pub(crate) mass_of: Vec<usize>,
-    /// Coordinates of every target's rest shape.
+    /// Distinct masses, and the parts whose weights they have.
+    pub(crate) masses: Vec<(ReducedMass, Vec<usize>)>,
+    /// Coordinates of every part's rest shape.
     pub(crate) rests: Vec<Vec<f64>>,
+    /// How much of the flesh is of each region.
+    pub(crate) fractions: Vec<f64>,
     pub(crate) plasticity: Vec<(Plasticity, f64)>,
     pub(crate) surface: Surface,
-    /// The targets whose detail the surface's last columns are.
+    /// The parts whose detail the surface's last columns are.
     pub(crate) detailed: Vec<usize>,
     pub(crate) step: f64,
     pub(crate) gravity: Vec3,
@@ -51,6 +53,8 @@ pub struct MorphReport {
     pub modes: usize,
     /// Components of pose space.
     pub pose_components: usize,
+    /// Regions whose flesh heeds joints of its own.
+    pub regions: usize,
     /// For every target, how far the basis alone is from its sculpt: RMS distance over RMS displacement; 0 where it is the rest shape.
     pub sculpt_errors: Vec<(String, f64)>,
     /// The first frequency of every target, in Hz, as the reduced model has it.
@@ -80,20 +84,20 @@ impl Morph {
                 problem: problem.into(),
             });
         }
-        let (space, weights) = self.interpolation()?;
+        let (locality, interpolation) = self.interpolation()?;
         self.prepare_modes(modes)?;
         let basis = self.basis(modes)?;
-        self.kit_of(space, weights, basis, step)
+        self.kit_of(interpolation, &locality, &basis, step)
     }
 
     /// The same with plain modes of the first target, sculpts unknown to them: what the basis is compared with.
     pub fn plain_kit(&mut self, modes: usize, step: f64) -> Result<MorphKit, Error> {
-        let (space, weights) = self.interpolation()?;
+        let (locality, interpolation) = self.interpolation()?;
         self.prepare_modes(modes)?;
         let first = self.modes.iter().take(1).flatten();
         let modes: Vec<_> = first.flat_map(|first| first.vectors.iter().take(modes).cloned()).collect();
         let basis = principal(&self.mean_masses(), &modes, modes.len(), 0.0)?;
-        self.kit_of(space, weights, basis, step)
+        self.kit_of(interpolation, &locality, &basis, step)
     }
 
     fn basis(&self, count: usize) -> Result<Vec<Vec<Vec3>>, Error> {
@@ -118,97 +122,197 @@ impl Morph {
 
     fn kit_of(
         &self,
-        space: PoseSpace,
-        weights: PoseWeights,
-        basis: Vec<Vec<Vec3>>,
+        interpolation: Interpolation,
+        locality: &Locality,
+        basis: &[Vec<Vec3>],
         step: f64,
     ) -> Result<MorphKit, Error> {
-        let volume = &self.volume;
-        let points = volume.mesh.points();
         let r = basis.len();
-        let nonlinear = self.settings.law == MorphLaw::Stvk;
-        let degrees = Degrees::new(r, nonlinear);
-        let mean = self.mean_masses();
-        let (mut coefficients, mut stiffness, mut rests) = (Vec::new(), Vec::new(), Vec::new());
-        for target in &self.targets {
-            let rest = target.displacement(volume);
-            let mut all = match nonlinear {
-                true => degrees.stvk(points, volume.mesh.tets(), &target.tets, &target.materials, &basis),
-                false => degrees.linear(&target.stiffness, &basis, &rest),
-            };
-            all.extend(projected(&target.damping, &basis));
-            coefficients.push(all);
-            stiffness.push(projected(&target.stiffness, &basis));
-            rests.push(basis.iter().map(|mode| weighted(&mean, mode, &rest)).collect::<Vec<f64>>());
-        }
-        let (mut masses, mut mass_of, mut seen) = (Vec::new(), Vec::new(), Vec::<&Elastic>::new());
-        for target in &self.targets {
-            let known = seen.iter().position(|other| other.masses == target.masses);
-            mass_of.push(known.unwrap_or(seen.len()));
-            if known.is_none() {
-                seen.push(target);
-                masses.push(ReducedMass::new(&target.masses, &volume.joints, points, &basis));
+        let degrees = Degrees::new(r, self.settings.law == MorphLaw::Stvk);
+        let places = Places::new(self, locality);
+        let stiffness: Vec<Vec<f64>> =
+            self.targets.iter().map(|target| projected(&target.stiffness, basis)).collect();
+        let mut parts = Parts::default();
+        for region in 0..locality.len() {
+            for target in &self.targets {
+                parts.add(self, &places, (region, target), &degrees, basis);
             }
         }
-        let on_skin: Vec<Vec<Vec3>> = basis.iter().map(|mode| volume.embedding.apply(mode)).collect();
-        let mut detail = Vec::new();
-        let mut sculpt_errors = Vec::new();
-        for (target, q) in self.targets.iter().zip(&rests) {
-            let rest = volume.embedding.apply(&target.displacement(volume));
-            let mut missing = target.detail.clone();
-            let (mut lacks, mut whole) = (0.0, 0.0);
-            for (p, missing) in missing.iter_mut().enumerate() {
-                let by_basis: Vec3 = on_skin.iter().zip(q).map(|(mode, q)| *q * mode[p]).sum();
-                let sculpt = rest[p] + *missing;
-                *missing = sculpt - by_basis;
-                lacks += volume.areas[p] * missing.length_squared();
-                whole += volume.areas[p] * sculpt.length_squared();
-            }
-            sculpt_errors.push((target.name.clone(), if whole > 0.0 { (lacks / whole).sqrt() } else { 0.0 }));
-            detail.push(missing);
-        }
-        let visible = |d: &[Vec3]| d.iter().any(|d| d.length() > DETAIL * self.size);
-        let detailed: Vec<usize> = (0..detail.len()).filter(|&k| visible(&detail[k])).collect();
-        let columns: Vec<&[Vec3]> =
-            on_skin.iter().map(Vec::as_slice).chain(detailed.iter().map(|&k| detail[k].as_slice())).collect();
-        let surface = Surface::new(&self.skin.points, &self.skin.influences, &columns);
-        let frequencies = (0..self.targets.len())
-            .map(|k| first_frequency(&stiffness[k], &masses[mass_of[k]].matrix, r))
-            .collect::<Result<Vec<f64>, Error>>()?;
+        let masses = self.reduced_masses(&places, locality.len(), basis);
+        let shown = self.shown(&places, locality.len(), basis, &parts.rests);
+        let frequency = |(target, own): (&Elastic, &Vec<f64>)| {
+            let mass = ReducedMass::new(&target.masses, &[], &[], basis);
+            first_frequency(own, &mass.matrix, r)
+        };
+        let frequencies = self.targets.iter().zip(&stiffness).map(frequency).collect::<Result<_, Error>>()?;
         let report = MorphReport {
-            tets: volume.mesh.tets().len(),
-            unknowns: 3 * volume.known.iter().filter(|known| !**known).count(),
+            tets: self.volume.mesh.tets().len(),
+            unknowns: 3 * self.volume.known.iter().filter(|known| !**known).count(),
             modes: r,
-            pose_components: space.len(),
-            sculpt_errors,
+            pose_components: interpolation.components(),
+            regions: locality.len(),
+            sculpt_errors: shown.errors,
             frequencies,
             mass: self.targets[0].masses.iter().sum(),
         };
         Ok(MorphKit {
             joint_from_rest: self.joint_from_rest.clone(),
-            limit: limit(&self.targets, &stiffness, r)?,
-            space,
-            weights,
+            interpolation: interpolation.with_limit(limit(&self.targets, &stiffness, r)?),
+            space: self.space.clone(),
             degrees,
-            coefficients,
-            stiffness,
+            coefficients: parts.coefficients,
+            stiffness: parts.stiffness,
             masses,
-            mass_of,
-            rests,
+            rests: parts.rests,
+            fractions: places.fractions(self, locality.len()),
             plasticity: self.targets.iter().map(|t| (t.plasticity, t.measure)).collect(),
-            surface,
-            detailed,
+            surface: shown.surface,
+            detailed: shown.detailed,
             step,
             gravity: self.settings.gravity,
             report,
         })
     }
 
-    /// Interpolation and its limit for the full model.
-    pub(super) fn full_interpolation(&self) -> Result<(PoseSpace, PoseWeights, Limit), Error> {
-        let (space, weights) = self.interpolation()?;
-        Ok((space, weights, limit(&self.targets, &vec![Vec::new(); self.targets.len()], 0)?))
+    /// Masses and which parts' weights they have. Where all targets weigh the same, flesh is heavy whatever the pose.
+    fn reduced_masses(
+        &self,
+        places: &Places,
+        regions: usize,
+        basis: &[Vec<Vec3>],
+    ) -> Vec<(ReducedMass, Vec<usize>)> {
+        let volume = &self.volume;
+        let mut seen: Vec<(&Elastic, Vec<usize>)> = Vec::new();
+        for (k, target) in self.targets.iter().enumerate() {
+            match seen.iter_mut().find(|(other, _)| other.masses == target.masses) {
+                Some((_, who)) => who.push(k),
+                None => seen.push((target, vec![k])),
+            }
+        }
+        // weights of one region sum to one
+        let regions = if seen.len() == 1 { 1 } else { regions };
+        let mut all = Vec::new();
+        for region in 0..regions {
+            for (target, who) in &seen {
+                let share = |v: usize| if regions == 1 { 1.0 } else { share_of(&places.points[v], region) };
+                let masses: Vec<f64> = target.masses.iter().enumerate().map(|(v, m)| m * share(v)).collect();
+                let mass = ReducedMass::new(&masses, &volume.joints, volume.mesh.points(), basis);
+                all.push((mass, who.iter().map(|k| region * self.targets.len() + k).collect()));
+            }
+        }
+        all
     }
+
+    /// The skin over coordinates, and over what they lack of each part's sculpt.
+    fn shown(&self, places: &Places, regions: usize, basis: &[Vec<Vec3>], rests: &[Vec<f64>]) -> Shown {
+        let volume = &self.volume;
+        let on_skin: Vec<Vec<Vec3>> = basis.iter().map(|mode| volume.embedding.apply(mode)).collect();
+        let count = self.targets.len();
+        let (mut lacking, mut errors) = (vec![Vec::new(); regions * count], Vec::new());
+        for (k, target) in self.targets.iter().enumerate() {
+            let rest = volume.embedding.apply(&target.displacement(volume));
+            let (mut lacks, mut whole) = (0.0, 0.0);
+            for p in 0..rest.len() {
+                let sculpt = rest[p] + target.detail[p];
+                let mut missing = Vec3::ZERO;
+                for region in 0..regions {
+                    let part = region * count + k;
+                    let by_basis: Vec3 = on_skin.iter().zip(&rests[part]).map(|(mode, q)| *q * mode[p]).sum();
+                    let own = share_of(&places.skin[p], region) * sculpt - by_basis;
+                    lacking[part].push(own);
+                    missing += own;
+                }
+                lacks += volume.areas[p] * missing.length_squared();
+                whole += volume.areas[p] * sculpt.length_squared();
+            }
+            errors.push((target.name.clone(), if whole > 0.0 { (lacks / whole).sqrt() } else { 0.0 }));
+        }
+        let visible = |d: &[Vec3]| d.iter().any(|d| d.length() > DETAIL * self.size);
+        let detailed: Vec<usize> = (0..lacking.len()).filter(|&k| visible(&lacking[k])).collect();
+        let detail = detailed.iter().map(|&k| lacking[k].as_slice());
+        let columns: Vec<&[Vec3]> = on_skin.iter().map(Vec::as_slice).chain(detail).collect();
+        let surface = Surface::new(&self.skin.points, &self.skin.influences, &columns);
+        Shown { surface, detailed, errors }
+    }
+
+    /// Interpolation for the full model, and where its regions are.
+    pub(super) fn full_interpolation(&self) -> Result<(Interpolation, Places), Error> {
+        let (locality, interpolation) = self.interpolation()?;
+        let limit = limit(&self.targets, &vec![Vec::new(); self.targets.len()], 0)?;
+        Ok((interpolation.with_limit(limit), Places::new(self, &locality)))
+    }
+}
+
+/// Where regions are: their shares at points of the tets, in tets, and at points of the skin.
+pub(super) struct Places {
+    pub(super) points: Vec<Shares>,
+    pub(super) tets: Vec<Shares>,
+    pub(super) skin: Vec<Shares>,
+}
+
+impl Places {
+    fn new(morph: &Morph, locality: &Locality) -> Self {
+        let points: Vec<Shares> = morph.volume.joints.iter().map(|row| locality.shares(row)).collect();
+        let tet = |corners: &[u32; 4]| mean_shares(corners.map(|v| &points[v as usize]));
+        let tets = morph.volume.mesh.tets().iter().map(tet).collect();
+        let skin = morph.skin.influences.iter().map(|row| locality.shares(row)).collect();
+        Self { points, tets, skin }
+    }
+
+    /// How much of the flesh, by its mass, is of each region.
+    pub(super) fn fractions(&self, morph: &Morph, regions: usize) -> Vec<f64> {
+        let masses = morph.mean_masses();
+        let of = |region| masses.iter().zip(&self.points).map(|(m, s)| m * share_of(s, region)).sum::<f64>();
+        let all: Vec<f64> = (0..regions).map(of).collect();
+        let sum: f64 = all.iter().sum();
+        all.iter().map(|part| part / sum).collect()
+    }
+}
+
+/// What every region of every target contributes.
+#[derive(Default)]
+struct Parts {
+    coefficients: Vec<Vec<f64>>,
+    stiffness: Vec<Vec<f64>>,
+    rests: Vec<Vec<f64>>,
+}
+
+impl Parts {
+    fn add(
+        &mut self,
+        morph: &Morph,
+        places: &Places,
+        (region, target): (usize, &Elastic),
+        degrees: &Degrees,
+        basis: &[Vec<Vec3>],
+    ) {
+        let volume = &morph.volume;
+        let rest = target.displacement(volume);
+        let in_tet = |e: usize| share_of(&places.tets[e], region);
+        let [stiffness, damping] = target.matrices(volume, in_tet);
+        let mut all = if degrees.is_nonlinear() {
+            let made_of = (&target.tets[..], &target.materials[..]);
+            degrees.stvk(volume.mesh.points(), volume.mesh.tets(), made_of, basis, in_tet)
+        } else {
+            degrees.linear(&stiffness, basis, &rest)
+        };
+        all.extend(projected(&damping, basis));
+        self.coefficients.push(all);
+        self.stiffness.push(projected(&stiffness, basis));
+        let mean = morph.mean_masses();
+        let own: Vec<Vec3> =
+            rest.iter().zip(&places.points).map(|(u, shares)| share_of(shares, region) * *u).collect();
+        self.rests.push(basis.iter().map(|mode| weighted(&mean, mode, &own)).collect());
+    }
+}
+
+/// A skin over coefficients.
+struct Shown {
+    surface: Surface,
+    /// The parts whose detail the last columns are.
+    detailed: Vec<usize>,
+    /// Of every target what the basis lacks.
+    errors: Vec<(String, f64)>,
 }
 
 impl MorphKit {
@@ -229,7 +333,7 @@ impl MorphKit {
 
     /// How many targets.
     pub fn target_count(&self) -> usize {
-        self.coefficients.len()
+        self.plasticity.len()
     }
 
     /// The length of a step, in seconds.

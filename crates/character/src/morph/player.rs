@@ -33,6 +33,8 @@ pub struct MorphPlayer {
     plastic: Vec<f64>,
     /// Force on q from pushes.
     force: Vec<f64>,
+    /// ω of every part, and of every target over all flesh.
+    parts: Vec<f64>,
     weights: Vec<f64>,
     tau: f64,
     energy: f64,
@@ -49,7 +51,7 @@ pub struct MorphPlayer {
 
 struct Scratch {
     raw: Vec<f64>,
-    s: Vec<f64>,
+    interpolation: Vec<f64>,
     channels: Vec<f64>,
     blend: Vec<f64>,
     mass: Vec<f64>,
@@ -77,7 +79,7 @@ impl MorphPlayer {
         let frames = vec![Frame::REST; joints];
         let scratch = Scratch {
             raw: vec![0.0; kit.space.raw_len()],
-            s: vec![0.0; kit.space.len()],
+            interpolation: vec![0.0; kit.interpolation.scratch_len()],
             channels: channels.clone(),
             blend: vec![0.0; kit.degrees.len() + r * r],
             mass: vec![0.0; r * r],
@@ -99,6 +101,7 @@ impl MorphPlayer {
             before: vec![0.0; r],
             plastic: vec![0.0; r],
             force: vec![0.0; r],
+            parts: vec![0.0; kit.interpolation.len()],
             weights: vec![0.0; targets],
             tau: 1.0,
             energy: 0.0,
@@ -286,18 +289,21 @@ impl MorphPlayer {
 
     /// Everything that depends on the pose, at the instant `s` of the frame whose joints the last frames are.
     fn interpolate(&mut self, s: f64) {
-        let Scratch { raw, s: components, channels, blend, mass, .. } = &mut self.scratch;
+        let Scratch { raw, interpolation, channels, blend, mass, .. } = &mut self.scratch;
         for ((to, a), b) in channels.iter_mut().zip(&self.channels[0]).zip(&self.channels[1]) {
             *to = a + s * (b - a);
         }
         let frames = &self.frames[2];
         self.kit.space.raw(|joint| frames[joint].rotation, channels, raw);
-        self.kit.space.components(raw, components);
-        self.kit.weights.at(components, &mut self.weights);
-        self.tau = self.kit.limit.apply(&mut self.weights);
+        self.tau = self.kit.interpolation.at(raw, interpolation, &mut self.parts);
+        let targets = self.weights.len();
+        self.weights.fill(0.0);
+        for (fraction, own) in self.kit.fractions.iter().zip(self.parts.chunks_exact(targets)) {
+            self.weights.iter_mut().zip(own).for_each(|(to, weight)| *to += fraction * weight);
+        }
         for (tile, blend) in blend.chunks_mut(TILE).enumerate() {
             blend.fill(0.0);
-            for (weight, all) in self.weights.iter().zip(&self.kit.coefficients) {
+            for (weight, all) in self.parts.iter().zip(&self.kit.coefficients) {
                 if *weight != 0.0 {
                     let own = &all[tile * TILE..][..blend.len()];
                     blend.iter_mut().zip(own).for_each(|(blend, own)| *blend += weight * own);
@@ -305,8 +311,8 @@ impl MorphPlayer {
             }
         }
         mass.fill(0.0);
-        for (set, own) in self.kit.masses.iter().enumerate() {
-            let share = share(&self.weights, &self.kit.mass_of, set);
+        for (own, who) in &self.kit.masses {
+            let share = share(&self.parts, who);
             mass.iter_mut().zip(&own.matrix).for_each(|(mass, own)| *mass += share * own);
         }
     }
@@ -323,8 +329,8 @@ impl MorphPlayer {
         // what does not change while iterating
         self.scratch.residual.iter_mut().zip(&self.force).for_each(|(to, force)| *to = -force);
         let Scratch { turned, residual, .. } = &mut self.scratch;
-        for (set, mass) in self.kit.masses.iter().enumerate() {
-            let share = share(&self.weights, &self.kit.mass_of, set);
+        for (mass, who) in &self.kit.masses {
+            let share = share(&self.parts, who);
             if share != 0.0 {
                 let gravity = h * h * self.kit.gravity;
                 let states = [&self.now[..], &self.before[..]];
@@ -338,7 +344,7 @@ impl MorphPlayer {
             if !solve(matrix, gradient, r) {
                 // bent so far that stiffness is lost: that of the rest shapes is always there
                 spare.fill(0.0);
-                for (weight, own) in self.weights.iter().zip(&self.kit.stiffness) {
+                for (weight, own) in self.parts.iter().zip(&self.kit.stiffness) {
                     spare.iter_mut().zip(own).for_each(|(to, own)| *to += weight.max(0.0) * own);
                 }
                 spare.iter_mut().zip(mass.iter()).for_each(|(to, mass)| *to += inverse * mass);
@@ -387,14 +393,14 @@ impl MorphPlayer {
             *to = swing(frame);
         }
         self.now.fill(0.0);
-        for (weight, rest) in self.weights.iter().zip(&self.kit.rests) {
+        for (weight, rest) in self.parts.iter().zip(&self.kit.rests) {
             self.now.iter_mut().zip(rest).for_each(|(q, rest)| *q += weight * rest);
         }
         self.before.copy_from_slice(&self.now);
         let Scratch { turned, residual, .. } = &mut self.scratch;
         residual.fill(0.0);
-        for (set, mass) in self.kit.masses.iter().enumerate() {
-            let share = share(&self.weights, &self.kit.mass_of, set);
+        for (mass, who) in &self.kit.masses {
+            let share = share(&self.parts, who);
             let states = [&self.now[..], &self.before[..]];
             mass.add_inertia(share, &self.swings, states, self.kit.gravity, turned, residual);
         }
@@ -441,7 +447,7 @@ impl MorphPlayer {
         }
         let part = (1.0 - (-creep * h).exp()) * (1.0 - yielding / strain);
         for (k, p) in self.plastic.iter_mut().enumerate() {
-            let rest: f64 = self.weights.iter().zip(&self.kit.rests).map(|(w, rest)| w * rest[k]).sum();
+            let rest: f64 = self.parts.iter().zip(&self.kit.rests).map(|(w, rest)| w * rest[k]).sum();
             *p += part * (self.now[k] - *p - rest);
         }
     }
@@ -453,8 +459,8 @@ impl MorphPlayer {
         for k in 0..r {
             self.coefficients_shown[k] = (self.now[k] + ahead * (self.now[k] - self.before[k])) as f32;
         }
-        for (to, &target) in self.coefficients_shown[r..].iter_mut().zip(&self.kit.detailed) {
-            *to = self.weights[target] as f32;
+        for (to, &part) in self.coefficients_shown[r..].iter_mut().zip(&self.kit.detailed) {
+            *to = self.parts[part] as f32;
         }
         Pose::between(&self.poses[0], &self.poses[1], 1.0, &mut self.frames[2]);
         for (to, frame) in self.joints_shown.iter_mut().zip(&self.frames[2]) {
@@ -469,9 +475,9 @@ fn put(channels: &[f64], to: &mut [f64]) {
     }
 }
 
-/// Σ ω of the targets that have a mass.
-fn share(weights: &[f64], mass_of: &[usize], set: usize) -> f64 {
-    weights.iter().zip(mass_of).filter(|(_, of)| **of == set).map(|(weight, _)| weight).sum()
+/// Σ ω of the parts that have a mass.
+fn share(parts: &[f64], who: &[usize]) -> f64 {
+    who.iter().map(|&part| parts[part]).sum()
 }
 
 /// Replaces `right` by the solution of a symmetric positive definite system, row after row; false, and `right` as it was, where it is

@@ -198,24 +198,25 @@ impl Degrees {
         coefficients
     }
 
-    /// StVK: the sum over all tets of ½‖z‖², z = z₀ + Aq + B:qq their scaled strain, which is what products of z's columns give.
+    /// StVK: the sum over all tets of ½‖z‖², z = z₀ + Aq + B:qq their scaled strain, which is what products of z's columns give; of every
+    /// tet the part that `share` says.
     pub(crate) fn stvk(
         &self,
         points: &[Vec3],
         corners: &[[u32; 4]],
-        tets: &[Tet],
-        materials: &[Material],
+        (tets, materials): (&[Tet], &[Material]),
         basis: &[Vec<Vec3>],
+        share: impl Fn(usize) -> f64,
     ) -> Vec<f64> {
         const STRIP: usize = 512;
         let r = self.unknowns;
         let columns = 1 + r + pairs(r);
         let mut gram = Mat::<f64>::zeros(columns, columns);
-        for strip in (0..tets.len()).step_by(STRIP) {
-            let range = strip..tets.len().min(strip + STRIP);
-            let mut z = Mat::<f64>::zeros(ROWS * range.len(), columns);
-            for (k, e) in range.enumerate() {
-                let scale = Scale::new(tets[e].volume(), &materials[e]);
+        let own: Vec<usize> = (0..tets.len()).filter(|&e| share(e) > 0.0).collect();
+        for strip in own.chunks(STRIP) {
+            let mut z = Mat::<f64>::zeros(ROWS * strip.len(), columns);
+            for (k, &e) in strip.iter().enumerate() {
+                let scale = Scale::new(share(e) * tets[e].volume(), &materials[e]);
                 let at = |u: &[Vec3]| tets[e].deformation(&corners[e].map(|v| u[v as usize]));
                 let f0 = at(points);
                 let modes: Vec<Mat3> = basis.iter().map(|mode| at(mode)).collect();
@@ -363,7 +364,7 @@ mod tests {
     fn the_polynomial_is_the_sum_over_elements() {
         let (mesh, tets, materials, modes) = bar();
         let degrees = Degrees::new(modes.len(), true);
-        let coefficients = degrees.stvk(mesh.points(), mesh.tets(), &tets, &materials, &modes);
+        let coefficients = degrees.stvk(mesh.points(), mesh.tets(), (&tets, &materials), &modes, |_| 1.0);
         assert_eq!(coefficients.len(), degrees.len());
         let r = modes.len();
         let (mut scratch, mut hessian) = (vec![0.0; degrees.scratch_len()], vec![0.0; r * r]);

@@ -67,12 +67,24 @@ impl PoseSpace {
 
     /// Keeps the principal components of these poses.
     pub fn reduce(&mut self, poses: &[Vec<f64>]) -> Result<(), LinearError> {
+        self.reduce_heeding(poses, |_| true)
+    }
+
+    /// Those of the numbers of some joints, and of all channels: what other joints do does not count.
+    pub fn reduce_heeding(
+        &mut self,
+        poses: &[Vec<f64>],
+        heeds: impl Fn(usize) -> bool,
+    ) -> Result<(), LinearError> {
         let (count, length) = (poses.len(), self.mean.len());
         self.axes.clear();
         for (k, mean) in self.mean.iter_mut().enumerate() {
             *mean = poses.iter().map(|pose| pose[k]).sum::<f64>() / count.max(1) as f64;
         }
-        let from_mean = |i: usize, k: usize| poses[i][k] - self.mean[k];
+        let joints = &self.joints;
+        let counts: Vec<bool> =
+            (0..length).map(|k| joints.get(k / 6).is_none_or(|own| heeds(own.0))).collect();
+        let from_mean = |i: usize, k: usize| if counts[k] { poses[i][k] - self.mean[k] } else { 0.0 };
         let gram = Mat::from_fn(count, count, |i, j| {
             (0..length).map(|k| from_mean(i, k) * from_mean(j, k)).sum::<f64>()
         });
@@ -85,6 +97,19 @@ impl PoseSpace {
             }));
         }
         Ok(())
+    }
+
+    /// Which of `count` joints are not in the same way in all of these poses.
+    pub(crate) fn moved(&self, count: usize, poses: &[Vec<f64>]) -> Vec<bool> {
+        let mut moved = vec![false; count];
+        for (k, &(joint, _)) in self.joints.iter().enumerate() {
+            let differs = |pose: &Vec<f64>| {
+                let first = &poses[0][6 * k..6 * k + 6];
+                pose[6 * k..6 * k + 6].iter().zip(first).any(|(a, b)| (a - b).abs() > 1e-6)
+            };
+            moved[joint] = poses.iter().any(differs);
+        }
+        moved
     }
 
     /// s: the components of a pose.

@@ -112,6 +112,11 @@ impl PoseWeights {
         }
     }
 
+    /// Mean distance between targets.
+    pub(crate) fn scale(&self) -> f64 {
+        self.scale
+    }
+
     fn phi(&self, r: f64) -> f64 {
         match self.kernel {
             Kernel::Biharmonic => r,
@@ -138,6 +143,11 @@ pub struct Limit {
 impl Limit {
     /// What is left of the stiffness at least.
     pub const LEAST: f64 = 0.1;
+
+    /// Targets that are equally stiff.
+    pub(crate) fn none(count: usize) -> Self {
+        Self { count, ratios: vec![1.0; count * count] }
+    }
 
     /// From the ratios ρⱼᵢ, row after row.
     pub fn new(count: usize, ratios: Vec<f64>) -> Result<Self, Error> {

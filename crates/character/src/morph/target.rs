@@ -50,6 +50,35 @@ impl Default for Plasticity {
     }
 }
 
+impl Target {
+    /// Whether it fits a skin of so many points.
+    fn check(&self, points: usize) -> Result<(), Error> {
+        let Target { name, sculpt, material, regions, plasticity, .. } = self;
+        let wrong = |problem: String| Error::Target { name: name.clone(), problem };
+        if sculpt.len() != points {
+            return Err(wrong(format!("it has {} points, but the skin has {}", sculpt.len(), points)));
+        }
+        if let Some(point) = sculpt.iter().position(|p| !p.is_finite()) {
+            return Err(wrong(format!("point {point} is not at a finite place")));
+        }
+        let sound = |x: f64| x >= 0.0 && x.is_finite();
+        if !sound(plasticity.creep) || !sound(plasticity.yield_strain) {
+            return Err(wrong("yield and creep must be finite numbers, 0 or above".into()));
+        }
+        for material in regions.iter().map(|region| &region.1).chain([material]) {
+            material.validate().map_err(|error| wrong(error.to_string()))?;
+        }
+        if let Some((weights, _)) = regions.iter().find(|(weights, _)| weights.len() != points) {
+            return Err(wrong(format!(
+                "a region has {} weights, but the skin has {} points",
+                weights.len(),
+                points
+            )));
+        }
+        Ok(())
+    }
+}
+
 /// A target as the engine needs it.
 pub(crate) struct Elastic {
     pub(crate) name: String,
@@ -85,50 +114,20 @@ impl Elastic {
         target: &Target,
         raw: Vec<f64>,
     ) -> Result<Self, Error> {
-        let Target { name, sculpt, material, regions, plasticity, .. } = target;
-        let wrong = |problem: String| Error::Target { name: name.clone(), problem };
-        if sculpt.len() != skin.len() {
-            return Err(wrong(format!("it has {} points, but the skin has {}", sculpt.len(), skin.len())));
-        }
-        if let Some(point) = sculpt.iter().position(|p| !p.is_finite()) {
-            return Err(wrong(format!("point {point} is not at a finite place")));
-        }
-        let sound = |x: f64| x >= 0.0 && x.is_finite();
-        if !sound(plasticity.creep) || !sound(plasticity.yield_strain) {
-            return Err(wrong("yield and creep must be finite numbers, 0 or above".into()));
-        }
-        for material in regions.iter().map(|region| &region.1).chain([material]) {
-            material.validate().map_err(|error| wrong(error.to_string()))?;
-        }
-        if let Some((weights, _)) = regions.iter().find(|(weights, _)| weights.len() != skin.len()) {
-            return Err(wrong(format!(
-                "a region has {} weights, but the skin has {} points",
-                weights.len(),
-                skin.len()
-            )));
-        }
+        target.check(skin.len())?;
+        let Target { name, sculpt, plasticity, .. } = target;
         let rest = rest_shape(volume, skin, size, target)?;
         let materials = materials(volume, target)?;
         let mut masses = vec![0.0; rest.len()];
-        let mut stiffness = Matrix::new(volume.pattern.clone());
-        let mut damping = Matrix::new(volume.pattern.clone());
         let (mut tets, mut measure) = (Vec::with_capacity(materials.len()), 0.0);
         for (corners, material) in volume.mesh.tets().iter().zip(&materials) {
             let x = corners.map(|v| rest[v as usize]);
             let tet = Tet::from_young_poisson(&x, Law::Stvk, material.young, material.poisson)
                 .ok_or_else(|| Error::InsideOut { name: name.clone(), tets: 1 })?;
-            let block = tet.hessian(&x);
-            let beta = material.friction();
-            for i in 0..4 {
-                // density is of the tets as they were filled: a sculpt moves flesh, it makes none
-                for j in 0..=i {
-                    stiffness.add(corners[i], corners[j], block.0[i][j]);
-                    damping.add(corners[i], corners[j], block.0[i][j] * beta);
-                }
-            }
             measure += tet.volume() * material.young;
             tets.push(tet);
         }
+        // density is of the tets as they were filled: a sculpt moves flesh, it makes none
         for (tet, (corners, material)) in volume.mesh.tets().iter().zip(&materials).enumerate() {
             let quarter = 0.25 * material.density * geometry::tet_volume(volume.mesh.corners(tet));
             corners.iter().for_each(|&v| masses[v as usize] += quarter);
@@ -139,7 +138,43 @@ impl Elastic {
         let detail = (0..skin.len()).map(|p| (sculpt[p] - skin[p]) - (placed[p] - base[p])).collect();
         let name = name.clone();
         let plasticity = *plasticity;
-        Ok(Self { name, raw, rest, tets, materials, masses, stiffness, damping, detail, plasticity, measure })
+        let [stiffness, damping] = [(); 2].map(|()| Matrix::new(volume.pattern.clone()));
+        let mut this = Self {
+            name,
+            raw,
+            rest,
+            tets,
+            materials,
+            masses,
+            stiffness,
+            damping,
+            detail,
+            plasticity,
+            measure,
+        };
+        [this.stiffness, this.damping] = this.matrices(volume, |_| 1.0);
+        Ok(this)
+    }
+
+    /// K at rest and D, of every tet the part that `share` says.
+    pub(crate) fn matrices(&self, volume: &Volume, share: impl Fn(usize) -> f64) -> [Matrix; 2] {
+        let mut stiffness = Matrix::new(volume.pattern.clone());
+        let mut damping = Matrix::new(volume.pattern.clone());
+        for (e, (corners, tet)) in volume.mesh.tets().iter().zip(&self.tets).enumerate() {
+            let part = share(e);
+            if part == 0.0 {
+                continue;
+            }
+            let block = tet.hessian(&corners.map(|v| self.rest[v as usize]));
+            let beta = part * self.materials[e].friction();
+            for i in 0..4 {
+                for j in 0..=i {
+                    stiffness.add(corners[i], corners[j], block.0[i][j] * part);
+                    damping.add(corners[i], corners[j], block.0[i][j] * beta);
+                }
+            }
+        }
+        [stiffness, damping]
     }
 
     /// u of the rest shape.

@@ -84,6 +84,7 @@ impl Alive {
             kernel: settings.interpolation.into(),
             smoothing: settings.smoothing,
             channels: settings.channels.len(),
+            pose_reach: None,
             gravity: Vec3::from(settings.gravity),
         };
         let mut morph = Morph::new(&rig.joints, rig.skin.clone(), dials).map_err(LayerError::new)?;
