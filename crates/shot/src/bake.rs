@@ -1,5 +1,6 @@
 //! The driver: all layers, frame by frame, into the store.
 
+mod aside;
 mod judge;
 mod layer;
 mod looped;
@@ -204,12 +205,8 @@ impl Shot {
         let path = bakes.join("lock");
         let file =
             File::options().create(true).truncate(false).write(true).open(&path).map_err(Error::io(&path))?;
-        match file.try_lock() {
-            Ok(()) => Ok((file, true)),
-            Err(fs::TryLockError::WouldBlock) => Err(Error::Locked { folder: bakes }),
-            // baking without a lock is better than not baking
-            Err(fs::TryLockError::Error(_)) => Ok((file, false)),
-        }
+        let locked = is_locked(file.try_lock(), bakes)?;
+        Ok((file, locked))
     }
 
     fn all_layers(
@@ -508,6 +505,15 @@ fn file_name(name: &str) -> String {
     name.chars().take(64).map(safe).collect()
 }
 
+/// Whether a folder is ours now; false where the file system knows no locks: baking without one is better than not baking.
+fn is_locked(tried: Result<(), fs::TryLockError>, folder: PathBuf) -> Result<bool, Error> {
+    match tried {
+        Ok(()) => Ok(true),
+        Err(fs::TryLockError::WouldBlock) => Err(Error::Locked { folder }),
+        Err(fs::TryLockError::Error(_)) => Ok(false),
+    }
+}
+
 fn in_pool<T: Send, E: From<Error> + Send>(
     threads: Option<usize>,
     work: impl FnOnce() -> Result<T, E> + Send,
@@ -518,5 +524,23 @@ fn in_pool<T: Send, E: From<Error> + Send>(
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
             pool.map_err(|error| Error::Threads { threads, problem: error.to_string() })?.install(work)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::ErrorKind;
+
+    use super::*;
+
+    /// What a network folder answers whose server has no locks.
+    #[test]
+    fn a_folder_without_locks_is_used_and_one_that_is_in_use_is_not() {
+        let tried = |answer| is_locked(answer, "somewhere".into());
+        assert!(matches!(tried(Ok(())), Ok(true)));
+        let unsupported = fs::TryLockError::Error(ErrorKind::Unsupported.into());
+        assert!(matches!(tried(Err(unsupported)), Ok(false)));
+        let in_use = tried(Err(fs::TryLockError::WouldBlock));
+        assert!(matches!(in_use, Err(Error::Locked { folder }) if folder == Path::new("somewhere")));
     }
 }

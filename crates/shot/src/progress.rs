@@ -90,7 +90,8 @@ impl<F: Fn(Event<'_>) + Sync> Progress for F {
 pub struct Context<'a> {
     /// Hears what happens.
     pub progress: &'a dyn Progress,
-    /// Set it, from any thread, and the bake ends after the frame it is at.
+    /// Set it, from any thread, and the bake ends within a second. A frame or preparation that does not look at it is left in its middle:
+    /// its thread ends when that would have been done, and nothing of it is kept.
     pub cancel: &'a AtomicBool,
 }
 

@@ -326,6 +326,44 @@ fn a_full_disk_is_called_by_its_name() {
     assert!(frame_files(folder.path()) == before, "and then there is room again");
 }
 
+/// Any layer, also one that looks at no flag in the middle of a frame.
+#[test]
+fn a_frame_is_left_within_a_second() {
+    let folder = tempfile::tempdir().unwrap();
+    let slow =
+        parse("input = { sample = 'flag', frames = '0-5' }\nlayer = [{ kind = 'lag', slow_frame = 20.0 }]");
+    let cancel = AtomicBool::new(false);
+    let context = Context { progress: &|_: Event<'_>| {}, cancel: &cancel };
+    let (result, waited) = std::thread::scope(|scope| {
+        let bake = scope.spawn(|| slow.bake(&options(folder.path()), &context).map(|_| ()));
+        while frame_files(folder.path()).len() < 2 && !bake.is_finished() {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        // now it is in the middle of the third
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        let asked = std::time::Instant::now();
+        cancel.store(true, Ordering::Relaxed);
+        (bake.join().unwrap(), asked.elapsed())
+    });
+    assert!(matches!(result, Err(Error::Cancelled { done: 2, .. })), "{result:?}");
+    // 0.6 s; a busy machine may take longer to look
+    assert!(waited.as_secs_f64() < 5.0, "it waited for {waited:?}");
+    assert_eq!(frame_files(folder.path()).len(), 2);
+    // the folder is free again
+    parse(SHOT).bake(&options(folder.path()), &Context::SILENT).unwrap();
+}
+
+#[test]
+fn preparations_and_frames_keep_to_the_threads_that_they_are_given() {
+    for threads in [1, 3] {
+        let folder = tempfile::tempdir().unwrap();
+        let options = shot::BakeOptions { threads: Some(threads), ..options(folder.path()) };
+        let bake = parse(SHOT).bake(&options, &Context::SILENT).unwrap();
+        let expected = ("threads".to_owned(), format!("[{threads}, {threads}]"));
+        assert!(bake.layers[0].notes.contains(&expected), "{threads}: {:?}", bake.layers[0].notes);
+    }
+}
+
 /// Preparations have no frames after which they could look; whoever asks to stop need not wait for them.
 #[test]
 fn a_preparation_is_left_at_once() {

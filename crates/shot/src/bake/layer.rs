@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use clip::{Clip, Files, Frame};
 
-use super::order::unless_cancelled;
+use super::aside::Aside;
 use super::reads::Reads;
 use super::trace::{InputChain, Trace};
 use super::{LayerBake, prepare_error};
@@ -61,9 +61,13 @@ pub(super) struct Job<'a> {
     prepare_seconds: f64,
 }
 
+/// How long a frame that is to stop may take to end by itself.
+const PATIENCE: Duration = Duration::from_millis(500);
+
 /// A simulation between two frames.
 struct Running {
-    simulation: Box<dyn Simulation>,
+    /// `None` once it was left in the middle of a frame.
+    simulation: Option<Box<dyn Simulation>>,
     /// The frame that it would make next.
     next: usize,
     measures: Vec<(usize, Measure)>,
@@ -208,10 +212,11 @@ impl<'a> Job<'a> {
     pub(super) fn advance(
         &mut self,
         context: &Context<'_>,
+        aside: &Aside,
         stop: &Arc<AtomicBool>,
     ) -> Result<Advance, Error> {
         let Some(missing) = self.missing() else { return Ok(Advance::Made) };
-        let made = self.make(missing, context, stop);
+        let made = self.make(missing, context, aside, stop);
         let missed = self.reads.take_missed();
         match made {
             // its state came of an error: it is begun again when the frames are there
@@ -228,17 +233,28 @@ impl<'a> Job<'a> {
         Ok(Advance::Made)
     }
 
-    fn make(&mut self, missing: usize, context: &Context<'_>, stop: &Arc<AtomicBool>) -> Result<(), Error> {
+    fn make(
+        &mut self,
+        missing: usize,
+        context: &Context<'_>,
+        aside: &Aside,
+        stop: &Arc<AtomicBool>,
+    ) -> Result<(), Error> {
         let mut running = match self.running.take() {
             Some(running) => running,
-            None => self.prepare(context, stop)?,
+            None => self.prepare(context, aside, stop)?,
         };
-        let made = self.go_to(&mut running, missing, context);
+        let made = self.go_to(&mut running, missing, context, aside);
         self.running = Some(running);
         made
     }
 
-    fn prepare(&mut self, context: &Context<'_>, stop: &Arc<AtomicBool>) -> Result<Running, Error> {
+    fn prepare(
+        &mut self,
+        context: &Context<'_>,
+        aside: &Aside,
+        stop: &Arc<AtomicBool>,
+    ) -> Result<Running, Error> {
         if context.is_cancelled() {
             return Err(self.cancelled());
         }
@@ -248,7 +264,7 @@ impl<'a> Job<'a> {
         let clip = self.reads.watch(&self.order.clip);
         let target = |mesh| Target { clip: clip.clone(), mesh, files: self.order.files.clone() };
         let preparation = self.order.group.preparation(target, self.order.registry.groups());
-        let prepared = unless_cancelled(context, preparation).map_err(prepare_error(self.name()))?;
+        let prepared = aside.run(context, Duration::ZERO, preparation).map_err(prepare_error(self.name()))?;
         let prepared = prepared.ok_or_else(|| self.cancelled())?;
         let mut simulation = prepared.map_err(prepare_error(self.name()))?;
         self.check_reads(0)?;
@@ -258,13 +274,21 @@ impl<'a> Job<'a> {
         tracing::debug!(layer = self.name(), seconds, "prepared");
         context.progress.event(Event::Prepared { layer: self.name(), seconds });
         self.restored_reach = Some(0);
-        Ok(Running { simulation, next: 0, measures: self.measures() })
+        Ok(Running { simulation: Some(simulation), next: 0, measures: self.measures() })
     }
 
     /// Brings the simulation to a frame and stores those on the way that are missing.
-    fn go_to(&mut self, running: &mut Running, index: usize, context: &Context<'_>) -> Result<(), Error> {
-        if let Some((done, state)) = self.store.checkpoint_in(running.next, index) {
-            match running.simulation.restore(&state) {
+    fn go_to(
+        &mut self,
+        running: &mut Running,
+        index: usize,
+        context: &Context<'_>,
+        aside: &Aside,
+    ) -> Result<(), Error> {
+        if let Some(simulation) = &mut running.simulation
+            && let Some((done, state)) = self.store.checkpoint_in(running.next, index)
+        {
+            match simulation.restore(&state) {
                 Ok(()) => {
                     running.next = done + 1;
                     let earlier = self.restored_reach;
@@ -281,22 +305,24 @@ impl<'a> Job<'a> {
             if context.is_cancelled() {
                 return Err(self.cancelled());
             }
-            self.step(running, context)?;
+            self.step(running, context, aside)?;
         }
         Ok(())
     }
 
     /// Makes the next frame, and stores it where it is missing.
-    fn step(&mut self, running: &mut Running, context: &Context<'_>) -> Result<(), Error> {
+    fn step(&mut self, running: &mut Running, context: &Context<'_>, aside: &Aside) -> Result<(), Error> {
         let (index, start) = (running.next, Instant::now());
-        let result = running.simulation.frame(index).map_err(|failure| self.failed(index, failure))?;
+        let result = self.frame(running, context, aside)?;
         self.check_reads(index)?;
         running.next += 1;
         if self.have[index] {
             return Ok(());
         }
         self.keep(index, result, &running.measures)?;
-        self.store.write_checkpoint(index, &running.simulation.checkpoint())?;
+        if let Some(simulation) = &running.simulation {
+            self.store.write_checkpoint(index, &simulation.checkpoint())?;
+        }
         if let Some(reach) = self.reach(index) {
             self.trace.note(index, reach, &self.order.input)?;
         }
@@ -306,6 +332,25 @@ impl<'a> Job<'a> {
         let (layer, done, of) = (self.name(), self.done(), self.need());
         context.progress.event(Event::Frame { layer, frame: index, done, of, seconds });
         Ok(())
+    }
+
+    /// The next frame. Who asks to stop gets it within [`PATIENCE`], or nothing: layers that do not look at their flag are left in its middle.
+    fn frame(
+        &self,
+        running: &mut Running,
+        context: &Context<'_>,
+        aside: &Aside,
+    ) -> Result<FrameResult, Error> {
+        let index = running.next;
+        let mut simulation = running.simulation.take().ok_or_else(|| self.cancelled())?;
+        let act = move || {
+            let result = simulation.frame(index);
+            (simulation, result)
+        };
+        let made = aside.run(context, PATIENCE, act).map_err(|failure| self.failed(index, failure))?;
+        let (simulation, result) = made.ok_or_else(|| self.cancelled())?;
+        running.simulation = Some(simulation);
+        result.map_err(|failure| self.failed(index, failure))
     }
 
     /// A layer may pass over an error; what comes of that is not its result.
@@ -318,8 +363,8 @@ impl<'a> Job<'a> {
 
     /// Ends the simulation and keeps what it has to say about itself.
     pub(super) fn rest(&mut self) -> Result<(), Error> {
-        match self.running.take() {
-            Some(running) => self.store.write_notes(&running.simulation.notes()),
+        match self.running.take().and_then(|running| running.simulation) {
+            Some(simulation) => self.store.write_notes(&simulation.notes()),
             None => Ok(()),
         }
     }

@@ -6,18 +6,17 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::Thread;
-use std::time::Duration;
 
+use super::aside::{Aside, LOOK};
 use super::layer::{Advance, Job};
 use crate::Error;
-use crate::layer::LayerError;
 use crate::progress::Context;
 
 /// Makes every frame that is missing, of all layers, from the lowest to the highest.
 pub(super) fn run(jobs: &mut [Job<'_>], context: &Context<'_>) -> Result<(), Error> {
-    let result = cancellable(context, |stop| advance_all(jobs, context, stop));
+    let aside = Aside::new()?;
+    let result = cancellable(context, |stop| advance_all(jobs, context, &aside, stop));
     for job in jobs {
         // also when it was stopped: what simulations have to say about themselves is known by now
         let rested = job.rest();
@@ -28,9 +27,14 @@ pub(super) fn run(jobs: &mut [Job<'_>], context: &Context<'_>) -> Result<(), Err
     result
 }
 
-fn advance_all(jobs: &mut [Job<'_>], context: &Context<'_>, stop: &Arc<AtomicBool>) -> Result<(), Error> {
+fn advance_all(
+    jobs: &mut [Job<'_>],
+    context: &Context<'_>,
+    aside: &Aside,
+    stop: &Arc<AtomicBool>,
+) -> Result<(), Error> {
     while let Some(index) = next(jobs) {
-        match jobs[index].advance(context, stop) {
+        match jobs[index].advance(context, aside, stop) {
             Ok(Advance::Made) => {}
             // it read further ahead than it had said
             Ok(Advance::Waits { frames, failure }) => match index.checked_sub(1) {
@@ -71,9 +75,6 @@ fn cancelled(jobs: &[Job<'_>], at_work: usize) -> Error {
     Error::Cancelled { layer: job.name().to_owned(), done: job.done(), of: job.need() }
 }
 
-/// How often it is looked whether somebody wants to stop.
-const LOOK: Duration = Duration::from_millis(100);
-
 /// Does something with a flag that is set, also in the middle of a frame, when the context says so.
 fn cancellable<T>(context: &Context<'_>, act: impl FnOnce(&Arc<AtomicBool>) -> T) -> T {
     let (stop, done) = (Arc::new(AtomicBool::new(false)), AtomicBool::new(false));
@@ -88,31 +89,6 @@ fn cancellable<T>(context: &Context<'_>, act: impl FnOnce(&Arc<AtomicBool>) -> T
         let _ended = Ended { done: &done, watch: watch.thread() };
         act(&stop)
     })
-}
-
-/// What something that writes nothing gives; it is left to itself, on its own thread, as soon as the context says so.
-pub(super) fn unless_cancelled<T: Send + 'static>(
-    context: &Context<'_>,
-    act: impl FnOnce() -> T + Send + 'static,
-) -> Result<Option<T>, LayerError> {
-    /// As main threads have; others get less.
-    const STACK: usize = 8 << 20;
-    let (sender, receiver) = mpsc::channel();
-    // whoever waited may be gone
-    let thread = std::thread::Builder::new().stack_size(STACK).spawn(move || drop(sender.send(act())));
-    let thread = thread.map_err(|error| LayerError::new(format!("no thread can be started: {error}")))?;
-    loop {
-        match receiver.recv_timeout(LOOK) {
-            Ok(made) => return Ok(Some(made)),
-            Err(RecvTimeoutError::Timeout) if context.is_cancelled() => return Ok(None),
-            Err(RecvTimeoutError::Timeout) => {}
-            // it ended without an answer: it panicked, and so does this
-            Err(RecvTimeoutError::Disconnected) => match thread.join() {
-                Err(panic) => std::panic::resume_unwind(panic),
-                Ok(()) => return Ok(None),
-            },
-        }
-    }
 }
 
 /// Ends a watch when it goes.

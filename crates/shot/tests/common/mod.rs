@@ -37,6 +37,9 @@ pub(crate) struct Lag {
     /// Seconds that it takes to be prepared.
     #[serde(default)]
     pub(crate) slow: f64,
+    /// Seconds that its third frame takes, at which it looks at nothing else.
+    #[serde(default)]
+    pub(crate) slow_frame: f64,
 }
 
 fn default_frequency() -> f64 {
@@ -83,7 +86,9 @@ impl Layer for Lag {
         if self.peek {
             let _ = input.points(input.clip.frame_count() - 1);
         }
-        Ok(Box::new(Lagging { settings: self.clone(), input: input.clone(), x: Vec::new(), v: Vec::new() }))
+        let threads = rayon::current_num_threads();
+        let (settings, input) = (self.clone(), input.clone());
+        Ok(Box::new(Lagging { settings, input, x: Vec::new(), v: Vec::new(), threads: [threads, 0] }))
     }
 }
 
@@ -92,6 +97,8 @@ struct Lagging {
     input: Target,
     x: Vec<f64>,
     v: Vec<f64>,
+    /// That it was prepared on, and that it makes frames on.
+    threads: [usize; 2],
 }
 
 impl Simulation for Lagging {
@@ -99,11 +106,15 @@ impl Simulation for Lagging {
         if self.settings.break_at == Some(index) {
             return Err(LayerError::new("the spring broke").with_help("lower `frequency`"));
         }
+        if index == 2 {
+            std::thread::sleep(std::time::Duration::from_secs_f64(self.settings.slow_frame));
+        }
         let guide: Vec<f64> = self.input.points(index)?.iter().flatten().map(|x| f64::from(*x)).collect();
         if index == 0 {
             self.v = vec![0.0; guide.len()];
             self.x = guide.clone();
         }
+        self.threads[1] = rayon::current_num_threads();
         let dt = 1.0 / self.input.clip.frame_rate_hz;
         let omega = std::f64::consts::TAU * self.settings.frequency;
         for i in 0..guide.len() {
@@ -143,7 +154,8 @@ impl Simulation for Lagging {
     }
 
     fn notes(&self) -> Vec<(String, String)> {
-        vec![("unknowns".into(), self.x.len().to_string())]
+        let threads = format!("{:?}", self.threads);
+        vec![("unknowns".into(), self.x.len().to_string()), ("threads".into(), threads)]
     }
 }
 
