@@ -28,7 +28,7 @@ const SCENES: [Scene; 5] = [
     Scene {
         name: "flag",
         sample: "flag",
-        layer: "kind = \"cloth\"\nmesh = \"flag\"\nfollow = { group = \"hoist\" }\ncontact = { thickness = 0.003 }\n\
+        layer: "kind = \"cloth\"\nmesh = \"flag\"\nfollow = { group = \"hoist\" }\ncontact = { thickness = 0.003, obstacles = [] }\n\
             wind = { direction = [1.0, 0.0, 0.2], speed = 6.0, gust = 0.3, variation = 0.6, seed = 3 }",
         limit: 0.03,
     },
@@ -42,21 +42,21 @@ const SCENES: [Scene; 5] = [
         name: "curtain",
         sample: "curtain",
         layer: "kind = \"cloth\"\nmesh = \"curtain\"\nmaterial = \"denim\"\nfollow = { group = \"rings\" }\n\
-            contact = { thickness = 0.004 }",
+            contact = { thickness = 0.004, obstacles = [] }",
         limit: 0.02,
     },
     Scene {
         name: "swing",
         sample: "preview",
         layer: "kind = \"cloth\"\nmesh = \"alone\"\nmaterial = \"silk\"\nfollow = { group = \"hands\" }\n\
-            contact = { thickness = 0.003 }",
+            contact = { thickness = 0.003, obstacles = [] }",
         limit: 0.03,
     },
     Scene {
         name: "drawn",
         sample: "drawn",
         layer: "kind = \"tracks\"\nmesh = \"limited\"\nmaterial = \"cotton\"\nsubdivide = 3\nfabric = { limit = 0.03 }\n\
-            contact = { thickness = 0.003 }",
+            contact = { thickness = 0.003, obstacles = [] }",
         limit: 0.03,
     },
 ];

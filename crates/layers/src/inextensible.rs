@@ -55,12 +55,17 @@ impl Default for Inextensible {
 impl Settings for Inextensible {
     const KIND: &'static str = "inextensible";
     const SUMMARY: &'static str = "turns a mesh into fabric whose warp and weft do not stretch";
-    const VERSION: u32 = 6;
+    const VERSION: u32 = 7;
 }
 
 impl Layer for Inextensible {
     fn check(&self, input: &Target) -> Vec<Diagnostic> {
         let mut diagnostics = self.cloth.check(input);
+        if self.cloth.subdivide > 0 {
+            let message = "threads are the sides of quads, and what is cut finer is made of triangles";
+            let help = "cut the quads finer where the mesh is made, or use the layer `cloth`";
+            diagnostics.push(Diagnostic::new("subdivide", message).with_help(help));
+        }
         if !(1e-4..=0.5).contains(&self.max_strain) {
             let message = format!("max_strain is {}", self.max_strain);
             let help = "allowed: 0.0001 to 0.5";

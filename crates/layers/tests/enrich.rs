@@ -223,7 +223,7 @@ tets = 900
 follow = { not = { group = "belly" } }
 keys = [{ frame = 4, follow = { not = { group = "belly" } } }, { frame = 8, follow = { not = { any = [{ group = "belly" }, { group = "ball" }] } } }]
 regions = [{ at = { group = "ball" }, density = 60.0, young = 3e4, gravity = [0.0, -9.81, 0.0] }]
-contact = { self = false }
+contact = { self = false, obstacles = [] }
 
 [output]
 files = []
@@ -243,7 +243,7 @@ report = false
     assert!(animated.x < 0.1 && simulated.x > 0.3, "{animated} {simulated}");
     let folder = tempfile::tempdir().unwrap();
     let options = BakeOptions { out: Some(folder.path().into()), ..BakeOptions::default() };
-    let without = parse(&text.replace("contact = { self = false }\n", "")).unwrap();
+    let without = parse(&text.replace("contact = { self = false, obstacles = [] }\n", "")).unwrap();
     let through = without.bake(&options, &Context::SILENT).unwrap();
     assert!(mean(&places(&through.clip, 14)).x < 0.2, "without contact it flies on");
 }

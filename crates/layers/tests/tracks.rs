@@ -254,7 +254,7 @@ fn figures(bake: &shot::Bake, layer: usize, name: &str) -> Vec<f64> {
 fn a_guide_of_one_and_a_half_lengths_is_followed_as_far_as_the_fabric_reaches() {
     let folder = tempfile::tempdir().unwrap();
     let layer = "[[layer]]\nkind = \"tracks\"\nmesh = \"limited\"\nmaterial = \"cotton\"\nsubdivide = 2\n\
-        contact = { thickness = 0.003 }\nfabric = { limit = 0.03 }\n";
+        contact = { thickness = 0.003, obstacles = [] }\nfabric = { limit = 0.03 }\n";
     let bake = bake(&sampled("drawn", layer), folder.path(), "0-46");
     for name in ["strain/warp", "strain/weft"] {
         let most = figures(&bake, 0, name).into_iter().fold(0.0, f64::max);
@@ -387,7 +387,7 @@ fn a_limited_pull_holds_from_the_first_step_in_contact_too() {
     let rest = sample.meshes[0].rest();
     let long: Vec<Vec3> = rest.iter().map(|p| Vec3::new(p.x, 1.5 * p.y, p.z)).collect();
     let file = moved(folder.path(), sample.meshes[0].clone(), 24.0, vec![long; 3]);
-    for (name, more) in [("free", ""), ("contact", "contact = { thickness = 0.003 }\n")] {
+    for (name, more) in [("free", ""), ("contact", "contact = { thickness = 0.003, obstacles = [] }\n")] {
         let layer = format!(
             "material = \"silk\"\nsubdivide = 1\nmax_pull = 5.0\npre_roll = 0.2\ngravity = [0.0, 0.0, 0.0]\n{more}"
         );

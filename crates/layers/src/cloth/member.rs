@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
+use clip::Selector;
 use dynamics::CUT_SIZES;
 use geometry::{Bounds, Vec3};
 use shell::{ClothActor, ClothBuilder, ClothReport, ClothSetup, InextensibleThreads, Maps, Uvs, Weave};
 use shot::{LayerError, Target};
 
 use super::Cloth;
+use crate::shared::Contact;
 use crate::shared::driver::Member;
 use crate::shared::points::corner_uvs;
 use crate::shared::selectors::weights;
@@ -19,11 +21,17 @@ impl Cloth {
         input: &Target,
         threads: Option<InextensibleThreads>,
     ) -> Result<Member, LayerError> {
-        let mesh = input.mesh();
+        // threads are the sides of quads, and stay as they are
+        let finer = if threads.is_none() { self.finer(input.mesh()) } else { None };
+        let mesh = finer.as_ref().map_or(input.mesh(), |finer| &finer.reshape.mesh);
+        let chosen = |selector: &Selector| -> Result<Vec<f32>, LayerError> {
+            let coarse = weights(selector, input)?;
+            Ok(finer.as_ref().map_or_else(|| coarse.clone(), |finer| finer.weights(&coarse)))
+        };
         let (rest, triangles, uvs) = (mesh.rest(), mesh.point_triangles(), corner_uvs(mesh));
         let material = self.fabric().map_err(LayerError::new)?;
         let wind = self.wind.field().map_err(LayerError::new)?;
-        let limit = self.limit_factor.as_ref().map(|factor| weights(factor, input)).transpose()?;
+        let limit = self.limit_factor.as_ref().map(chosen).transpose()?;
         let limit: Option<Vec<f64>> = limit.map(|factor| factor.into_iter().map(f64::from).collect());
         let cloth = ClothBuilder::new(&rest, &triangles, &material)
             .uvs(uvs.as_ref().map_or(Uvs::None, |uvs| Uvs::PerCorner(uvs)))
@@ -33,7 +41,7 @@ impl Cloth {
             .build()
             .map_err(LayerError::new)?;
         let follow = match &self.follow {
-            Some(selector) => weights(selector, input)?,
+            Some(selector) => chosen(selector)?,
             None => vec![0.0; mesh.point_count()],
         };
         let (mut notes, mut warnings) = (Vec::new(), Vec::new());
@@ -60,7 +68,11 @@ impl Cloth {
             ("followed exactly".into(), format!("{exact} of {} points", known.len())),
         ];
         notes.splice(0..0, what);
-        let contact = self.contact.clone().unwrap_or_default();
+        if self.subdivide > 0 && finer.is_some() {
+            let (coarse, fine) = (input.mesh().point_count(), mesh.point_count());
+            notes.push(("subdivided".into(), format!("{coarse} points became {fine}")));
+        }
+        let contact = self.contact.clone().unwrap_or_else(Contact::without_obstacles);
         Ok(Member {
             actor: Box::new(actor),
             body,
@@ -74,6 +86,7 @@ impl Cloth {
             start: self.start.clone(),
             wind: self.wind.fastest(),
             is_same_mesh: true,
+            finer: finer.map(|finer| finer.reshape),
             notes,
             warnings,
         })

@@ -9,6 +9,7 @@ use super::maps::Maps;
 use super::skin;
 use shot::{LayerError, Target};
 
+use crate::shared::Contact;
 use crate::shared::driver::Member;
 
 impl Enrich {
@@ -66,7 +67,7 @@ impl Enrich {
         if filled.outside > 0 {
             warnings.push(format!("{} points are outside of the tets", filled.outside));
         }
-        let contact = self.contact.clone().unwrap_or_default();
+        let contact = self.contact.clone().unwrap_or_else(Contact::without_obstacles);
         Ok(Member {
             skin: skin::of(contact, input, &filled, actor.known()),
             touches: self.contact.is_some() && self.simulate,
@@ -80,6 +81,7 @@ impl Enrich {
             start: None,
             wind: 0.0,
             is_same_mesh: true,
+            finer: None,
             notes,
             warnings,
         })

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use clip::{Clip, FilePath, LeadIn};
+use clip::{Clip, FilePath, LeadIn, Selector};
 use contact::{Attachment, AuditedSurface, BarrierContact, CollisionSurface, Crossing, Shape, Sides, audit};
 use dynamics::{DeliveredSurface, Scene, Span, Steps, Way, Window, middle};
 use geometry::{Bounds, Mat3, Vec3};
@@ -32,13 +32,15 @@ pub struct Contact {
     /// Whether the surface is kept from passing through itself.
     #[serde(rename = "self")]
     pub with_itself: bool,
-    /// What else it may not pass through. They may move, and cross themselves and each other.
-    pub obstacles: Vec<Obstacle>,
+    /// What else it may not pass through. They may move, and cross themselves and each other. Default: every other mesh of the clip that the
+    /// layer, and those together with it, do not move; `[]` for none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub obstacles: Option<Vec<Obstacle>>,
 }
 
 impl Default for Contact {
     fn default() -> Self {
-        Self { thickness: 2e-3, friction: 0.4, with_itself: true, obstacles: Vec::new() }
+        Self { thickness: 2e-3, friction: 0.4, with_itself: true, obstacles: None }
     }
 }
 
@@ -46,7 +48,7 @@ impl Default for Contact {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Obstacle {
-    /// A mesh of the layer's input, by name.
+    /// A mesh of the layer's input, by name; with `*` for anything, all that fit and that are not simulated here.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mesh: Option<String>,
     /// A file with an animation, frame by frame beside the input's; after its last frame it stands still.
@@ -136,6 +138,17 @@ impl Default for Obstacle {
 const PLANE: f64 = 300.0;
 
 impl Contact {
+    /// Contact with nothing else, for what was not asked to have any.
+    pub(crate) fn without_obstacles() -> Self {
+        Self { obstacles: Some(Vec::new()), ..Self::default() }
+    }
+
+    /// The obstacles, with all meshes where none are named.
+    pub(crate) fn named_obstacles(&self) -> Vec<Obstacle> {
+        let all = || vec![Obstacle { mesh: Some("*".into()), ..Obstacle::default() }];
+        self.obstacles.clone().unwrap_or_else(all)
+    }
+
     /// What does not fit the input; `path` is where the table stands among the layer's settings.
     pub fn check(&self, path: &str, input: &Target) -> Vec<Diagnostic> {
         let mut diagnostics = Vec::new();
@@ -149,7 +162,7 @@ impl Contact {
             let help = format!("at most a tenth of its size: {:.4}", MAX_THICKNESS * size);
             diagnostics.push(Diagnostic::new(format!("{path}.thickness"), message).with_help(help));
         }
-        for (k, obstacle) in self.obstacles.iter().enumerate() {
+        for (k, obstacle) in self.obstacles.iter().flatten().enumerate() {
             let here = format!("{path}.obstacles[{k}]");
             let said = [obstacle.mesh.is_some(), obstacle.file.is_some(), obstacle.shape.is_some()];
             if said.iter().filter(|said| **said).count() != 1 {
@@ -159,7 +172,9 @@ impl Contact {
             }
             if let Some(name) = &obstacle.mesh {
                 let own = input.clip.mesh_index(name) == Some(input.mesh);
-                if input.clip.mesh_index(name).is_none() {
+                let fits = |mesh: &clip::Mesh| Selector::fits(name, &mesh.name);
+                if input.clip.mesh_index(name).is_none() && name != "*" && !input.clip.meshes.iter().any(fits)
+                {
                     let known = input.clip.meshes.iter().map(|mesh| mesh.name.as_str());
                     diagnostics.push(Diagnostic::unknown(format!("{here}.mesh"), "mesh", name, known));
                 } else if own {
@@ -253,10 +268,9 @@ impl Obstacle {
             )
         };
         match (&self.mesh, &self.file, self.shape) {
-            (Some(name), None, None) => match input.clip.mesh_index(name) {
-                Some(index) => Ok(vec![mesh(&input.clip, index)]),
-                None => Err(LayerError::new(format!("there is no mesh `{name}`"))),
-            },
+            (Some(_), None, None) => {
+                Ok(self.meshes(&input.clip).into_iter().map(|index| mesh(&input.clip, index)).collect())
+            }
             (None, Some(file), None) => {
                 let mut clip = input.open(file)?;
                 if let Some(lead_in) = lead_in {
@@ -278,6 +292,17 @@ impl Obstacle {
             }
             _ => Err(LayerError::new("an obstacle is a `mesh`, a `file` or a `shape`, one of the three")),
         }
+    }
+
+    /// The meshes of a clip that it names: one, or all with faces that fit.
+    fn meshes(&self, clip: &Clip) -> Vec<usize> {
+        let Some(name) = &self.mesh else { return Vec::new() };
+        // a mesh that is really called so is meant
+        if let Some(index) = clip.mesh_index(name) {
+            return vec![index];
+        }
+        let fits = |mesh: &clip::Mesh| Selector::fits(name, &mesh.name) && !mesh.faces.is_empty();
+        (0..clip.meshes.len()).filter(|&index| fits(&clip.meshes[index])).collect()
     }
 
     fn dressed(&self, surface: CollisionSurface, contact: &Contact) -> CollisionSurface {
@@ -417,6 +442,39 @@ pub(crate) struct Skin {
     pub(crate) order: Vec<u32>,
 }
 
+/// What the members of a scene meet beside each other, with its number among what one of them names: each thing once, and each mesh by its own name.
+fn obstacles_of<'a>(skins: &'a [(Skin, Target)], simulated: &[usize]) -> Vec<(usize, &'a Contact, Obstacle)> {
+    let mut found: Vec<(usize, &Contact, Obstacle)> = Vec::new();
+    // what is named has its own friction and thickness; what only fits a pattern comes after it
+    for is_pattern in [false, true] {
+        for (skin, input) in skins {
+            for (number, obstacle) in skin.contact.named_obstacles().into_iter().enumerate() {
+                let is_named =
+                    obstacle.mesh.as_ref().is_none_or(|name| input.clip.mesh_index(name).is_some());
+                if is_named == is_pattern {
+                    continue;
+                }
+                let meshes = obstacle.meshes(&input.clip);
+                let own = meshes.iter().filter(|mesh| !simulated.contains(mesh)).map(|&mesh| Obstacle {
+                    mesh: Some(input.clip.meshes[mesh].name.clone()),
+                    ..obstacle.clone()
+                });
+                let own: Vec<Obstacle> = if obstacle.mesh.is_some() { own.collect() } else { vec![obstacle] };
+                for one in own {
+                    let is_there = |(_, _, other): &(usize, &Contact, Obstacle)| match is_pattern {
+                        true => other.mesh == one.mesh,
+                        false => *other == one,
+                    };
+                    if !found.iter().any(is_there) {
+                        found.push((number, &skin.contact, one));
+                    }
+                }
+            }
+        }
+    }
+    found
+}
+
 /// Surfaces among each other and among obstacles, frame by frame.
 pub struct Collider {
     /// To be handed to [`dynamics::Stepper::advance_with_contact`].
@@ -447,26 +505,16 @@ impl Collider {
     ) -> Result<Self, LayerError> {
         let rate = skins.first().map_or(24.0, |(_, input)| input.clip.frame_rate_hz);
         let simulated: Vec<usize> = skins.iter().map(|(_, input)| input.mesh).collect();
-        let (mut sources, mut obstacles, mut seen) = (Vec::new(), Vec::new(), Vec::<Obstacle>::new());
+        let (mut sources, mut obstacles) = (Vec::new(), Vec::new());
         let (mut pieces, mut surfaces, mut attached) = (Vec::new(), Vec::new(), Vec::new());
         let mut order = Vec::new();
-        for (number, (skin, input)) in skins.into_iter().enumerate() {
-            for (k, obstacle) in skin.contact.obstacles.iter().enumerate() {
-                // members meet each other anyway, and an obstacle is met by all
-                let is_member = obstacle
-                    .mesh
-                    .as_ref()
-                    .and_then(|name| input.clip.mesh_index(name))
-                    .is_some_and(|mesh| simulated.contains(&mesh));
-                if is_member || seen.contains(obstacle) {
-                    continue;
-                }
-                seen.push(obstacle.clone());
-                for (source, surface) in obstacle.open(k, &input, &skin.contact, lead_in)? {
-                    sources.push(source);
-                    obstacles.push(surface);
-                }
+        for (number, contact, obstacle) in obstacles_of(&skins, &simulated) {
+            for (source, surface) in obstacle.open(number, &skins[0].1, contact, lead_in)? {
+                sources.push(source);
+                obstacles.push(surface);
             }
+        }
+        for (number, (skin, input)) in skins.into_iter().enumerate() {
             surfaces.push((input.mesh().name.clone(), skin.triangles));
             order.extend(skin.order.iter().map(|&p| (number, p as usize)));
             pieces.extend(skin.pieces);

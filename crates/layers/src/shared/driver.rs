@@ -13,7 +13,7 @@ use dynamics::{
     Steps, Window, middle,
 };
 use geometry::{Bounds, Vec3};
-use shot::{FrameResult, LayerError, Simulation, Target};
+use shot::{FrameResult, LayerError, Reshape, Simulation, Target};
 
 use super::contact::{Collider, Skin};
 use super::middles::Middles;
@@ -48,6 +48,8 @@ pub(crate) struct Member {
     pub(crate) touches: bool,
     /// Whether what it gives back has the points of its input, so that what follows exactly is the input's own numbers.
     pub(crate) is_same_mesh: bool,
+    /// A finer mesh that is simulated in place of its input's, which carries it along.
+    pub(crate) finer: Option<Reshape>,
     pub(crate) notes: Vec<(String, String)>,
     pub(crate) warnings: Vec<String>,
 }
@@ -88,6 +90,7 @@ impl Driver {
     /// One simulation of all members.
     pub(crate) fn new(mut members: Vec<Member>) -> Result<Self, LayerError> {
         let lead_in = led_in(&mut members)?;
+        refine(&mut members);
         let Some(first) = members.first() else {
             return Err(LayerError::new("there is nothing to simulate"));
         };
@@ -350,6 +353,21 @@ fn led_in(members: &mut [Member]) -> Result<Option<LeadIn>, LayerError> {
     let clip = member.input.clip.led_in(start.frame(&member.input)?, &lead_in);
     members.iter_mut().for_each(|member| member.input.clip = clip.clone());
     Ok(Some(lead_in))
+}
+
+/// Cuts the meshes of members finer that ask for it, in everybody's input. After the lead-in, in which it is the coarse ones that hang on joints.
+fn refine(members: &mut [Member]) {
+    let Some(mut clip) = members.first().map(|member| member.input.clip.clone()) else { return };
+    let mut is_finer = false;
+    for member in members.iter_mut() {
+        if let Some(reshape) = member.finer.take() {
+            clip = reshape.carried(&clip, member.input.mesh);
+            is_finer = true;
+        }
+    }
+    if is_finer {
+        members.iter_mut().for_each(|member| member.input.clip = clip.clone());
+    }
 }
 
 /// How fast the animation moves along as a whole on its way to the windows' frame, in m/s.

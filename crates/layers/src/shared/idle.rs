@@ -56,7 +56,8 @@ impl Idle {
 
     /// Measures of obstacles that they do not have.
     pub(crate) fn say_contact(&mut self, contact: Option<&Contact>) {
-        for (k, obstacle) in contact.iter().flat_map(|contact| contact.obstacles.iter().enumerate()) {
+        for (k, obstacle) in contact.iter().flat_map(|contact| contact.obstacles.iter().flatten().enumerate())
+        {
             let plain = Obstacle::default();
             let radius = ("radius", obstacle.radius != plain.radius);
             let half_length = ("half_length", obstacle.half_length != plain.half_length);

@@ -9,6 +9,7 @@ use shell::{Bending, Cloth, ClothBuilder, Material, Plasticity, Uvs, WindField};
 use super::Tracks;
 use shot::{LayerError, Target};
 
+use crate::shared::Contact;
 use crate::shared::driver::Member;
 use crate::shared::points::corner_uvs;
 use crate::shared::stepping::stepping;
@@ -93,7 +94,8 @@ impl Tracks {
             reshaping,
             jump: settings.jump * size,
         });
-        let (contact, known) = (settings.contact.clone().unwrap_or_default(), body.known_points().to_vec());
+        let contact = settings.contact.clone().unwrap_or_else(Contact::without_obstacles);
+        let known = body.known_points().to_vec();
         Ok(Member {
             actor: Box::new(shell),
             body,
@@ -107,6 +109,7 @@ impl Tracks {
             start: None,
             wind: settings.wind.fastest(),
             is_same_mesh: settings.is_same_mesh(),
+            finer: None,
             notes,
             warnings,
         })

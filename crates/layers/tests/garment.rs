@@ -1,0 +1,99 @@
+//! Garments as they are drawn: what they meet without being told, and cut finer than they are.
+
+use clip::{Clip, Faces, Mesh, Placement};
+use geometry::Vec3;
+use samples::shapes::{Shape, sphere};
+use shot::{BakeOptions, Context, FrameResult, Layer, Reader, Target};
+
+/// A sheet of `n` × `n` quads and this side, in metres, about the origin at height 0; one side of it is the group `held`.
+fn sheet(n: usize, side: f64) -> Mesh {
+    let at = |k: usize| side * (k as f64 / n as f64 - 0.5);
+    let points = (0..=n).flat_map(|j| (0..=n).map(move |i| Vec3::new(at(i), 0.0, at(j)))).collect();
+    let mut faces = Faces::default();
+    for (i, j) in (0..n).flat_map(|j| (0..n).map(move |i| (i, j))) {
+        let point = |i: usize, j: usize| (j * (n + 1) + i) as u32;
+        faces.push(&[point(i, j), point(i, j + 1), point(i + 1, j + 1), point(i + 1, j)]);
+    }
+    let mut mesh = Shape::new(points, faces, Vec::new()).mesh("sheet", None);
+    let count = mesh.point_count();
+    mesh.set_group("held", (0..count).map(|p| if p <= n { 1.0 } else { 0.0 }).collect());
+    mesh.uvs = mesh.rest_points.iter().map(|p| [p[0], p[2]]).collect();
+    mesh
+}
+
+/// The sheet above a ball, which stands still.
+fn above_a_ball() -> Clip {
+    let ball = sphere(0.15, 16, 10).moved(Vec3::new(0.0, -0.2, 0.0)).mesh("ball", None);
+    let scene = Clip::still(sheet(8, 0.6), 24.0, 8);
+    scene.with_added(&Clip::still(ball, 24.0, 1), &Placement::default())
+}
+
+fn bake(clip: &Clip, settings: &str, frames: usize) -> Vec<FrameResult> {
+    let settings: layers::Cloth = toml::from_str(settings).unwrap();
+    let target = Target { clip: clip.clone(), mesh: 0, files: clip::Files::in_folder(".") };
+    assert_eq!(
+        settings.check(&target).iter().map(|found| found.message().to_owned()).collect::<Vec<_>>(),
+        [""; 0]
+    );
+    let mut simulation = settings.prepare(&target).unwrap();
+    (0..frames).map(|frame| simulation.frame(frame).unwrap()).collect()
+}
+
+#[test]
+fn with_nothing_said_cloth_meets_everything_that_it_does_not_move() {
+    let clip = above_a_ball();
+    let middle = |settings: &str| {
+        let frames = bake(&clip, settings, 8);
+        let last = frames.last().unwrap();
+        assert_eq!(last.figures.get("intersections/itself"), Some(0.0));
+        (last.frame.points[0][40][1], last.figures.get("intersections/obstacles").unwrap())
+    };
+    let (free, _) = middle("contact = { obstacles = [] }");
+    assert!(free < -0.25, "it falls past the ball: {free}");
+    for settings in ["contact = {}", "contact = { obstacles = [{ mesh = \"ba*\" }] }"] {
+        let (held, crossings) = middle(settings);
+        assert!(held > -0.06, "{settings}: it lies on the ball: {held}");
+        assert_eq!(crossings, 0.0, "{settings}");
+    }
+    // its own name fits too, and is no obstacle; a pattern that nothing fits is a mistake
+    let target = Target { clip: clip.clone(), mesh: 0, files: clip::Files::in_folder(".") };
+    let found = |settings: &str| toml::from_str::<layers::Cloth>(settings).unwrap().check(&target);
+    assert!(found("contact = { obstacles = [{ mesh = \"*\" }] }").is_empty());
+    assert!(!found("contact = { obstacles = [{ mesh = \"b*x\" }] }").is_empty());
+}
+
+#[test]
+fn cloth_is_cut_finer_with_all_that_lies_on_it() {
+    let registry = layers::registry().with_sample("sheet", || Clip::still(sheet(4, 0.5), 24.0, 4));
+    let text = "[input]\nsample = \"sheet\"\n[[layer]]\nkind = \"cloth\"\nsubdivide = 2\nfollow = { group = \"held\" }\n\
+                contact = {}\n[output]\nfiles = []\nreport = false\n";
+    let shot = Reader::new(registry).parse("finer", text, "".as_ref()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let options = BakeOptions { out: Some(folder.path().into()), ..BakeOptions::default() };
+    let bake = shot.bake(&options, &Context::SILENT).unwrap();
+    let mesh = &bake.clip.meshes[0];
+    assert_eq!((mesh.point_count(), mesh.faces.len()), (17 * 17, 2 * 16 * 16));
+    assert_eq!(mesh.uvs.len(), mesh.vertex_count());
+    // what was held is held, to the bit, between two held points too; and nothing that was free
+    let held = &mesh.group("held").unwrap().weights;
+    assert_eq!(held.iter().filter(|weight| **weight == 1.0).count(), 17);
+    let (first, last) = (bake.clip.frame(0).unwrap(), bake.clip.frame(3).unwrap());
+    for (p, weight) in held.iter().enumerate() {
+        let moved = first.points[0][p] != last.points[0][p];
+        assert_eq!(moved, *weight < 1.0, "point {p} of weight {weight}");
+    }
+    // it hangs: the free side has fallen
+    let lowest = last.points[0].iter().map(|p| p[1]).fold(0.0, f32::min);
+    assert!(lowest < -0.02, "{lowest}");
+    let notes = &bake.layers[0].notes;
+    assert!(notes.iter().any(|(_, text)| text == "25 points became 289"), "{notes:?}");
+}
+
+#[test]
+fn threads_are_not_cut_finer() {
+    let settings: layers::Inextensible = toml::from_str("subdivide = 1").unwrap();
+    let target =
+        Target { clip: Clip::still(sheet(4, 0.5), 24.0, 2), mesh: 0, files: clip::Files::in_folder(".") };
+    let found = settings.check(&target);
+    assert!(found.iter().any(|found| found.path() == "subdivide"), "{found:?}");
+}
