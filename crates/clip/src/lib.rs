@@ -54,7 +54,7 @@ pub use files::{FileHash, FilePath, Files, SourceFile, named_files};
 pub use format::{
     Animation, BvhChannel, BvhLayout, DEFAULT_FRAME_RATE_HZ, Description, Format, GltfSource, JointsDelivery,
     Numbered, ReadOptions, SkinDelivery, UsdLayout, UsdPrim, WriteOptions, Written, describe, read,
-    source_files, write, write_whole,
+    source_files, write, write_clips, write_whole,
 };
 pub use frames::{Frame, Frames, MemoryFrames};
 pub use grid::Grid;

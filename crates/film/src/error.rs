@@ -19,6 +19,10 @@ pub enum Error {
         /// The file that was not finished.
         path: PathBuf,
     },
+    /// A shot of several clips, where there is room for one.
+    #[error("the shot asks for several clips of its file, and here one is baked at a time")]
+    #[diagnostic(help("bake them with `followthrough bake`, or name one with `clip` in place of `clips`"))]
+    SeveralClips,
     /// A picture or film could not be made.
     #[error(transparent)]
     Render(#[from] render::Error),

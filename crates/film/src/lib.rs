@@ -21,6 +21,7 @@
 //! # Ok::<(), film::Error>(())
 //! ```
 
+mod clips;
 mod colors;
 mod error;
 mod first;
@@ -32,6 +33,7 @@ mod report;
 
 use shot::{Bake, BakeOptions, Context, Shot};
 
+pub use clips::{ClipsBake, bake_clips};
 pub use colors::{ColorStop, Colors, Palette};
 pub use error::Error;
 pub use look::FilmLook;
@@ -41,7 +43,12 @@ pub use report::{Curve, Curves, PAGE_STYLE, escape, number};
 
 /// Bakes all layers of a shot, then writes its outputs and its report. As soon as the first frame is baked, `NAME.first.png` shows it, until the
 /// outputs are there.
+///
+/// A shot of several clips is for [`bake_clips`].
 pub fn bake(shot: &Shot, options: &BakeOptions, context: &Context<'_>) -> Result<Bake, Error> {
+    if shot.input.clips.is_some() {
+        return Err(Error::SeveralClips);
+    }
     first::with_first_picture(shot, options, context, |context| {
         shot.bake_then(options, context, |bake| {
             bake.files = output::write(shot, bake, context)?;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use clip::{Clip, Files, Format};
+use clip::{Clip, Files, Format, Selector};
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::layer::{LayerError, Target};
@@ -230,6 +230,7 @@ impl Shot {
         let given = [
             ("sample", input.sample.is_some(), ["sample"].as_slice()),
             ("clip", input.clip.is_some(), of_files),
+            ("clips", input.clips.is_some(), of_files),
             ("unit", input.unit.is_some(), of_files),
             ("mesh", input.mesh.is_some(), of_files),
             ("cache", input.cache.is_some(), of_files),
@@ -288,6 +289,11 @@ impl Shot {
             let diagnostic = self.diagnostic("input.clip", format!("the file has no animation `{wanted}`"));
             diagnostics.push(diagnostic.with_help(suggest(wanted, known)));
         }
+        if diagnostics.is_empty()
+            && let Err(Error::Invalid(Diagnostics(more))) = self.clip_names()
+        {
+            diagnostics.extend(more);
+        }
         diagnostics
     }
 
@@ -345,9 +351,29 @@ impl LayerEntry {
         let named = |name: &String| clip.mesh_index(name).ok_or_else(|| TargetError::Unknown(name.clone()));
         let suitable = || (0..clip.meshes.len()).filter(|&mesh| self.layer.suits(&clip.meshes[mesh]));
         let meshes: Vec<usize> = match &self.mesh {
-            Some(MeshNames::One(all)) if all == "*" && named(all).is_err() => suitable().collect(),
-            Some(MeshNames::One(name)) => vec![named(name)?],
-            Some(MeshNames::Several(names)) => names.iter().map(named).collect::<Result<_, _>>()?,
+            Some(names) => {
+                let names = match names {
+                    MeshNames::One(name) => std::slice::from_ref(name),
+                    MeshNames::Several(names) => names,
+                };
+                let mut meshes: Vec<usize> = Vec::new();
+                for name in names {
+                    // a mesh that is really called so is meant
+                    let found: Vec<usize> = match named(name) {
+                        Ok(mesh) => vec![mesh],
+                        Err(_) => {
+                            suitable().filter(|&mesh| Selector::fits(name, &clip.meshes[mesh].name)).collect()
+                        }
+                    };
+                    if found.is_empty() && name != "*" {
+                        return Err(TargetError::Unknown(name.clone()));
+                    }
+                    let is_new = |mesh: &usize| !meshes.contains(mesh);
+                    let found: Vec<usize> = found.into_iter().filter(is_new).collect();
+                    meshes.extend(found);
+                }
+                meshes
+            }
             None => vec![suitable().next().unwrap_or(0)],
         };
         let is_skeleton = clip.meshes.is_empty() && clip.skeleton.is_some() && self.layer.takes_skeletons();

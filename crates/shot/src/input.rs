@@ -149,8 +149,13 @@ impl Shot {
     }
 
     pub(crate) fn read_options(&self, files: &Files) -> ReadOptions {
+        // who looks at a shot of several clips sees the first
+        let clip = match &self.input.clips {
+            Some(_) => self.clip_names().ok().and_then(|names| names.into_iter().next()),
+            None => self.input.clip.clone(),
+        };
         ReadOptions {
-            clip: self.input.clip.clone(),
+            clip,
             frame_rate_hz: self.input.frame_rate,
             unit_in_metres: self.input.unit,
             mesh: self.input.mesh.as_ref().map(|mesh| files.path(mesh)),

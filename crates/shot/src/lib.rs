@@ -75,6 +75,7 @@
 
 mod bake;
 mod check;
+mod clips;
 mod conform;
 mod diagnostic;
 mod dial;
@@ -115,6 +116,6 @@ pub use range::FrameRange;
 pub use registry::{CountCrossings, FilmSettings, GroupSimulation, LayerKind, Registry};
 pub use reshape::Reshape;
 pub use schema::schema_of;
-pub use shot::{AddedInput, Input, LayerEntry, MeshNames, Output, Reader, Shot};
+pub use shot::{AddedInput, ClipNames, Input, LayerEntry, MeshNames, Output, Reader, Shot};
 pub use store::write_whole;
 pub use warning::Warning;

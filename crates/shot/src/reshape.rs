@@ -16,7 +16,7 @@ pub struct Reshape {
 
 impl Reshape {
     /// The clip with the new mesh carried along by the old one: what the layer's result is compared and mixed with.
-    pub(crate) fn carried(self, clip: &Clip, mesh: usize) -> Clip {
+    pub fn carried(self, clip: &Clip, mesh: usize) -> Clip {
         let mut carried = clip.clone();
         let name = std::mem::take(&mut carried.meshes[mesh].name);
         carried.meshes[mesh] = Mesh { name, ..self.mesh };

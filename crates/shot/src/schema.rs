@@ -18,8 +18,8 @@ pub(crate) struct Common {
     pub(crate) kind: String,
     /// What you call it; names the layer in reports, in `--set` and in the bake folder. Default: its kind.
     pub(crate) name: Option<String>,
-    /// The mesh it works on; or a list of meshes, or `"*"` for all that have what the layer asks for: they are simulated as one and
-    /// meet each other. Default: the first one that has what the layer asks for.
+    /// The mesh it works on; or a list of meshes, or, with `*` for anything in a name, all that fit and have what the layer asks for: they are
+    /// simulated as one and meet each other. Default: the first one that has what the layer asks for.
     pub(crate) mesh: Option<MeshNames>,
     /// A name that several layers, one after the other, have in common: they are simulated together, each pushes the others, and
     /// nothing crosses. Default: the layer is simulated by itself.

@@ -16,6 +16,7 @@ use crate::schema::{COMMON_KEYS, Common};
 use crate::{Error, FrameRange, Registry, conform, overrides, schema_of};
 
 /// A shot as its file says it, checked as far as that goes without opening the input.
+#[derive(Clone)]
 pub struct Shot {
     /// What people call it: the file's name without its ending.
     pub name: String,
@@ -38,6 +39,7 @@ pub struct Shot {
 }
 
 /// One layer of a shot.
+#[derive(Clone)]
 pub struct LayerEntry {
     /// What the artist calls it; unique in the shot.
     pub name: String,
@@ -78,6 +80,16 @@ pub enum MeshNames {
     Several(Vec<String>),
 }
 
+/// Which animations of a file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum ClipNames {
+    /// Those whose names fit; `"all"`: every one.
+    One(String),
+    /// Those whose names fit one of these, in this order.
+    Several(Vec<String>),
+}
+
 /// Where the animation comes from: a file, or a sample that comes with followthrough.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -93,6 +105,10 @@ pub struct Input {
     pub duration: Option<f64>,
     /// The animation to take from a file that holds several. Default: the first.
     pub clip: Option<String>,
+    /// Several animations of the file instead of one: `"all"`, a name with `*` for anything, or a list of names. Each is baked by itself, from its own
+    /// start, into a folder with its name; in a .glb they come out together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clips: Option<ClipNames>,
     /// Frames per second. What has times of its own (glTF, USD, Alembic, BVH, MDD) is sampled at this rate and lasts as long as it did; the
     /// frames of an OBJ sequence or PC2, which have none, follow each other at this speed. Default: what the file says, or 24.
     #[schemars(extend("minimum" = 0.01, "maximum" = 100_000.0, "x-usual" = [1.0, 1000.0]))]
@@ -490,6 +506,7 @@ fn check_source(document: &Document, input: &Input, later: bool, diagnostics: &m
         (None, None) if input.duration.is_some() => {
             let about_files = [
                 ("clip", input.clip.is_some()),
+                ("clips", input.clips.is_some()),
                 ("unit", input.unit.is_some()),
                 ("mesh", input.mesh.is_some()),
                 ("cache", input.cache.is_some()),
@@ -513,6 +530,7 @@ fn check_source(document: &Document, input: &Input, later: bool, diagnostics: &m
         (None, Some(_)) => {
             let about_files = [
                 ("clip", input.clip.is_some()),
+                ("clips", input.clips.is_some()),
                 ("frame_rate", input.frame_rate.is_some()),
                 ("unit", input.unit.is_some()),
                 ("mesh", input.mesh.is_some()),

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::Args;
+use film::ClipsBake;
 use serde_json::{Value, json};
 use shot::{Bake, BakeOptions, Context, FrameRange, Reader, Shot};
 
@@ -23,6 +24,9 @@ pub(crate) struct Arguments {
     /// The folder for files, report and bake [default: what the shot says, or a folder beside it with its name]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Every animation of the file (`all`), or those whose names fit, with `*` for anything and commas between: each baked by itself, together in one .glb
+    #[arg(long, value_name = "NAMES")]
+    clips: Option<String>,
     #[command(flatten)]
     pub(crate) options: Options,
 }
@@ -60,7 +64,11 @@ pub(crate) struct Options {
 
 impl Arguments {
     pub(crate) fn run(&self, console: &Console) -> Result<(), CliError> {
-        let shot = self.options.reader().read(&self.shot).map_err(|error| match CliError::from(error) {
+        let mut reader = self.options.reader();
+        if let Some(clips) = &self.clips {
+            reader = reader.set(format!("input.clips={}", clip_list(clips)));
+        }
+        let shot = reader.read(&self.shot).map_err(|error| match CliError::from(error) {
             CliError::Said { code: error::INPUT, message, help } if !self.shot.exists() => {
                 let write_one = format!("`followthrough new {}` writes one", self.shot.display());
                 let help = help.filter(|help| help.starts_with("did you mean")).unwrap_or(write_one);
@@ -72,6 +80,9 @@ impl Arguments {
         for warning in &shot.warnings {
             console.remark(&format!("warning: {}", placed(warning)));
         }
+        if shot.input.clips.is_some() {
+            return self.bake_clips(&shot, begun, console);
+        }
         let bake = self.options.bake(&shot, self.out.clone(), console)?;
         self.options.judge(&bake, console)?;
         if self.options.json {
@@ -81,6 +92,54 @@ impl Arguments {
             true => Ok(()),
             false => console.answer(summary(&bake)),
         }
+    }
+}
+
+impl Arguments {
+    /// Bakes every clip that the shot asks for.
+    fn bake_clips(&self, shot: &Shot, begun: Instant, console: &Console) -> Result<(), CliError> {
+        let act = |options: &BakeOptions, context: &Context<'_>| film::bake_clips(shot, options, context);
+        let ClipsBake { bakes, files, notes, out } =
+            self.options.watched(shot, self.out.clone(), console, act)?;
+        for bake in &bakes {
+            if !self.options.json && !bake.warnings().is_empty() {
+                console.remark(&format!("clip `{}`:", bake.clip.name));
+            }
+            self.options.judge(bake, console)?;
+        }
+        let seconds = begun.elapsed().as_secs_f64();
+        if self.options.json {
+            let clips: Vec<Value> = bakes
+                .iter()
+                .map(|bake| {
+                    let mut answer = answer(shot, bake, seconds);
+                    answer["clip"] = json!(bake.clip.name);
+                    answer
+                })
+                .collect();
+            return console.answer_json(&json!({
+                "ok": true, "shot": shot.name, "out": out, "clips": clips, "files": files, "notes": notes, "seconds": seconds,
+            }));
+        }
+        notes.iter().for_each(|note| console.remark(&format!("warning: {note}")));
+        if console.is_quiet() {
+            return Ok(());
+        }
+        let mut lines: Vec<String> =
+            files.iter().map(|file| line(file, &format!("animation: {} clips", bakes.len()))).collect();
+        for bake in &bakes {
+            lines.push(format!("clip {}: {} frames", bake.clip.name, bake.clip.frame_count()));
+            lines.push(summary(bake));
+        }
+        console.answer(lines.iter().filter(|line| !line.is_empty()).cloned().collect::<Vec<_>>().join("\n"))
+    }
+}
+
+/// What was written behind `--clips` as a value of the shot file.
+fn clip_list(names: &str) -> String {
+    match names.contains(',') {
+        true => json!(names.split(',').map(str::trim).collect::<Vec<_>>()).to_string(),
+        false => json!(names).to_string(),
     }
 }
 
@@ -131,6 +190,17 @@ impl Options {
         out: Option<PathBuf>,
         console: &Console,
     ) -> Result<Bake, CliError> {
+        self.watched(shot, out, console, |options, context| film::bake(shot, options, context))
+    }
+
+    /// The same for whatever bakes.
+    fn watched<T>(
+        &self,
+        shot: &Shot,
+        out: Option<PathBuf>,
+        console: &Console,
+        act: impl FnOnce(&BakeOptions, &Context<'_>) -> Result<T, film::Error>,
+    ) -> Result<T, CliError> {
         let folder = out.clone().unwrap_or_else(|| shot.default_out());
         let options = BakeOptions {
             out,
@@ -142,7 +212,7 @@ impl Options {
         let listener = if self.progress_json { console.progress_lines() } else { console.progress() };
         interrupt::answers_json(self.json);
         interrupt::at_once(true);
-        let result = film::bake(shot, &options, &Context { progress: &*listener, cancel: interrupt::flag() });
+        let result = act(&options, &Context { progress: &*listener, cancel: interrupt::flag() });
         interrupt::at_once(false);
         listener.finish();
         result.map_err(|error| explained(error, &folder))

@@ -78,3 +78,56 @@ fn a_rig_comes_back_with_its_physics() {
     let page = String::from_utf8(place.read("out/report.html")).expect("text");
     assert!(page.contains("1 joints come within"), "the report says it, too");
 }
+
+/// A GLB whose only animation is there once more, under another name.
+fn with_two_clips(place: &Place, name: &str) {
+    place.expect(0, &["convert", "sample:tail", "one.glb", "--frames", "0-12"]);
+    let bytes = place.read("one.glb");
+    let length = u32::from_le_bytes(bytes[12..16].try_into().expect("four bytes")) as usize;
+    let mut json: serde_json::Value = serde_json::from_slice(&bytes[20..20 + length]).expect("JSON");
+    let mut again = json["animations"][0].clone();
+    json["animations"][0]["name"] = "calm".into();
+    again["name"] = "brief".into();
+    json["animations"].as_array_mut().expect("a list").push(again);
+    let mut text = json.to_string().into_bytes();
+    text.resize(text.len().next_multiple_of(4), b' ');
+    let whole = (12 + 8 + text.len() + bytes.len() - 20 - length) as u32;
+    let head =
+        [&bytes[..8], &whole.to_le_bytes(), &(text.len() as u32).to_le_bytes(), &bytes[16..20]].concat();
+    std::fs::write(place.path(name), [&head, &text, &bytes[20 + length..]].concat()).expect("writes");
+}
+
+#[test]
+fn every_clip_of_a_file_is_baked_into_one() {
+    let place = Place::new();
+    with_two_clips(&place, "two.glb");
+    let shot = "[input]\nfile = \"two.glb\"\n[[layer]]\nkind = \"smooth\"\nwindow = 0.3\n\
+                [output]\nfiles = [\"out.glb\", \"tail.pc2\"]\nreport = false\n";
+    place.write("shot.toml", shot);
+    let answer = place.expect(0, &["bake", "shot.toml", "--clips", "all", "--out", "all", "--json"]).json();
+    assert_eq!(answer["clips"].as_array().map(Vec::len), Some(2), "{answer:#}");
+    let read = |file: &str, clip: &str| {
+        let options = ReadOptions { clip: Some(clip.into()), ..ReadOptions::default() };
+        clip::read(place.path(file), &options).expect("a clip")
+    };
+    for name in ["calm", "brief"] {
+        assert!(place.path(&format!("all/{name}/tail.pc2")).is_file(), "what holds one clip lies by itself");
+        // each begins by itself: it is what a bake of it alone gives
+        let (own, chosen) = (format!("{name}.glb"), format!("input.clip={name}"));
+        let files = format!("output.files=[\"{own}\"]");
+        place.expect(0, &["bake", "shot.toml", "--out", "one", "--set", &chosen, "--set", &files]);
+        let (all, one) = (read("all/out.glb", name), read(&format!("one/{own}"), name));
+        let source = read("two.glb", name);
+        assert_eq!(all.frame_count(), source.frame_count());
+        let (far, size) = apart(&one, &all);
+        assert!(far < 1e-5 * size, "{name}: {far} of {size}");
+        assert!(apart(&all, &source).0 > 1e-3, "{name} was baked");
+    }
+    // names and patterns; what is not there is told with what is
+    place.expect(0, &["bake", "shot.toml", "--clips", "b*, calm", "--out", "all"]);
+    let run = place.expect(2, &["bake", "shot.toml", "--clips", "clam", "--out", "all"]);
+    assert!(run.stderr.contains("no clip `clam`") && run.stderr.contains("`calm`"), "{}", run.stderr);
+    let joints = ["--set", "output.skin={ joints = {} }"];
+    let run = place.expect(2, &["bake", "shot.toml", "--clips", "all", joints[0], joints[1]]);
+    assert!(run.stderr.contains("one clip at a time"), "{}", run.stderr);
+}

@@ -35,7 +35,7 @@ pub(crate) use gltf::move_images;
 
 pub use atomic::write_whole;
 pub use bvh::{BvhChannel, BvhLayout};
-pub use gltf::GltfSource;
+pub use gltf::{GltfSource, write_clips};
 pub use known::Format;
 pub use numbered::Numbered;
 pub use usd::{UsdLayout, UsdPrim};

@@ -7,6 +7,7 @@ mod corrective;
 mod document;
 mod everything;
 mod joints;
+mod several;
 mod unchanged;
 
 use std::path::PathBuf;

@@ -94,6 +94,7 @@ fn kind(schema: &Value) -> String {
             "SkinDelivery" => "a word or a table, below".into(),
             "Footing" => "a height, a slope or a mesh, below".into(),
             "FilePath" => "a file".into(),
+            "ClipNames" => "`\"all\"`, a name with `*`, or a list of names".into(),
             "MeshNames" => "a name, a list of names, or `\"*\"`".into(),
             // words are lists of constants, everything else has keys
             name if TABLES.contains(&name) => "a table, below".into(),

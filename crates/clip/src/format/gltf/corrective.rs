@@ -287,7 +287,7 @@ impl<'a> Patch<'a> {
         let mut weights = if is_still { corrections.own_weights[0].clone() } else { piece.weights.clone() };
         weights.extend((0..count).map(|_| if is_still { 1.0 } else { 0.0 }));
         mesh["weights"] = json!(weights);
-        name_targets(&mut mesh, corrections, own);
+        name_targets(&mut mesh, corrections, own, &self.clip.name);
         let sharing = document.nodes.iter().filter(|node| number(node, "mesh") == Some(place)).count();
         match sharing > 1 {
             true => document.nodes[piece.node]["mesh"] = json!(document.place_mesh(mesh)),
@@ -444,7 +444,7 @@ fn turned(base: &[Vec3], turns: &[DQuat], points: &[u32], rigged: &Rigged) -> Ve
 }
 
 /// Says which targets are corrections, and gives them names where the mesh's own have some.
-fn name_targets(mesh: &mut Value, corrections: &Corrections<'_>, own: usize) {
+fn name_targets(mesh: &mut Value, corrections: &Corrections<'_>, own: usize, clip: &str) {
     if !mesh["extras"].is_object() {
         mesh["extras"] = json!({});
     }
@@ -452,13 +452,16 @@ fn name_targets(mesh: &mut Value, corrections: &Corrections<'_>, own: usize) {
     let name =
         |target: usize| known.get(target).cloned().unwrap_or_else(|| json!(format!("target {target}")));
     let mut names: Vec<Value> = (0..own).map(name).collect();
+    // frames of another clip of ours are there already
+    let before = mesh["extras"][FRAMES_FROM].as_u64();
+    let of = before.map_or_else(String::new, |_| format!("{clip} "));
     for (frame, target) in corrections.frames.iter().enumerate().filter_map(|(f, t)| Some((f, (*t)?))) {
         if names.len() == own + target {
-            names.push(json!(format!("physics {frame}")));
+            names.push(json!(format!("{of}physics {frame}")));
         }
     }
     mesh["extras"]["targetNames"] = json!(names);
-    mesh["extras"][FRAMES_FROM] = json!(own);
+    mesh["extras"][FRAMES_FROM] = json!(before.unwrap_or(own as u64));
 }
 
 #[cfg(test)]

@@ -30,6 +30,7 @@ mod patch_plan;
 mod patch_source;
 mod patch_tracks;
 mod scene;
+mod several;
 mod shape;
 mod sink;
 mod tangents;
@@ -48,6 +49,7 @@ use crate::{Animation, Clip, Files, Result};
 
 pub(crate) use look::move_images;
 pub use patch_source::GltfSource;
+pub use several::write_clips;
 pub(super) use write::write;
 
 /// Reads a clip.

@@ -43,6 +43,11 @@ impl GltfSource {
         &self.container.path
     }
 
+    /// The same clip in a later state of the document.
+    pub(super) fn within(&self, container: Container) -> Self {
+        Self { container: Arc::new(container), ..self.clone() }
+    }
+
     /// The frame of the document at which the clip begins.
     pub(super) fn first_frame(&self) -> usize {
         self.first_frame
