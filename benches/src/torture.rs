@@ -20,10 +20,12 @@ use trial::{Outcome, Trial};
 const RATIO: f64 = 50.0;
 /// What preparing takes in any case, as a share of the untouched shot's time.
 const PREPARING: f64 = 0.3;
+/// Seconds below which the processor's clock, which ticks a hundred times a second, tells nothing.
+const CLOCK: f64 = 0.05;
 /// The most memory, in MB.
 const MEGABYTES: f64 = 2048.0;
-/// Seconds after its limit until a process that does not listen is killed.
-const GRACE: f64 = 20.0;
+/// A process that does not listen is killed after so many times its limit, and as many seconds, by the clock.
+const GRACE: f64 = 12.0;
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -54,7 +56,7 @@ pub(crate) fn run(options: &[String]) -> ExitCode {
 
 /// The time that a shot of some work may be expected to take, in seconds, by its untouched one.
 fn expected(untouched: &Trial, work: f64) -> f64 {
-    untouched.seconds * (work / untouched.work).max(PREPARING)
+    untouched.seconds.max(CLOCK) * (work / untouched.work).max(PREPARING)
 }
 
 /// One shot, in this process; answers with a line of JSON.
@@ -72,6 +74,7 @@ fn one(name: &str, seed: &str, limit: &str) -> Result<bool, Failure> {
     let (outcome, said) = match &trial.outcome {
         Outcome::Baked => ("baked", String::new()),
         Outcome::Refused(sentence) => ("refused", sentence.clone()),
+        Outcome::Unready(sentence) => ("unready", sentence.clone()),
         Outcome::TimedOut => ("timeout", String::new()),
         Outcome::Panicked(text) => ("panic", text.clone()),
     };
@@ -94,7 +97,7 @@ fn apart(base: &Base, seed: &str, limit: f64) -> Result<Json, Failure> {
         .spawn()?;
     let begun = Instant::now();
     while child.try_wait()?.is_none() {
-        if begun.elapsed().as_secs_f64() > limit + GRACE {
+        if begun.elapsed().as_secs_f64() > GRACE * (limit + GRACE) {
             child.kill()?;
             child.wait()?;
             return Ok(
@@ -123,7 +126,7 @@ fn all(seeds: std::ops::Range<usize>) -> Result<bool, Failure> {
         println!("{:<14} {seconds:>9.2} {:>12.0}", base.name, 1e9 * seconds / work);
         untouched.push(Trial { outcome: Outcome::Baked, seconds, work });
     }
-    let (mut panics, mut timeouts, mut refused, mut large) = (0, 0, 0, 0);
+    let (mut panics, mut timeouts, mut refused, mut unready, mut large) = (0, 0, 0, 0, 0);
     let (mut worst_ratio, mut worst_mb) = (0.0_f64, 0.0_f64);
     for seed in seeds {
         let number = seed % BASES.len();
@@ -138,6 +141,7 @@ fn all(seeds: std::ops::Range<usize>) -> Result<bool, Failure> {
         (worst_ratio, worst_mb) = (worst_ratio.max(ratio), worst_mb.max(mb));
         let outcome = answer["outcome"].as_str().unwrap_or_default();
         refused += usize::from(outcome == "refused");
+        unready += usize::from(outcome == "unready");
         panics += usize::from(outcome == "panic");
         timeouts += usize::from(outcome == "timeout" || ratio > RATIO);
         large += usize::from(mb > MEGABYTES);
@@ -151,7 +155,9 @@ fn all(seeds: std::ops::Range<usize>) -> Result<bool, Failure> {
             );
         }
     }
-    println!("{count} shots, {refused} of them refused or stopped with a sentence");
+    println!(
+        "{count} shots, {refused} of them refused or stopped with a sentence, {unready} at the first frame after `check` had passed them"
+    );
     println!(
         "{}",
         json!({ "bench": "torture", "shots": count, "panics": panics, "timeouts": timeouts,

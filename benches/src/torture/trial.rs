@@ -18,6 +18,8 @@ pub(super) enum Outcome {
     Baked,
     /// It was refused, or stopped, with a sentence.
     Refused(String),
+    /// It was refused at its first frame, or before, though `check` had nothing to say.
+    Unready(String),
     /// It was not done in time.
     TimedOut,
     /// It panicked.
@@ -27,23 +29,60 @@ pub(super) enum Outcome {
 /// How a shot went, and what it took.
 pub(super) struct Trial {
     pub(super) outcome: Outcome,
+    /// Of the processor, so that a busy machine makes no shot slower.
     pub(super) seconds: f64,
     /// Points × steps × frames.
     pub(super) work: f64,
 }
 
-/// Bakes a shot in a folder, for `limit` seconds at most.
+/// Seconds that this process has worked since some moment.
+struct Stopwatch {
+    begun: Instant,
+    worked: Option<f64>,
+}
+
+impl Stopwatch {
+    fn start() -> Self {
+        Self { begun: Instant::now(), worked: Self::worked() }
+    }
+
+    /// Processor time of all threads, also of those that have ended; where the system tells.
+    fn worked() -> Option<f64> {
+        let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
+        // the name, in brackets, may hold anything
+        let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
+        let mut ticks = || fields.next()?.parse::<f64>().ok();
+        Some((ticks()? + ticks()?) / 100.0)
+    }
+
+    fn seconds(&self) -> f64 {
+        match (self.worked, Self::worked()) {
+            (Some(before), Some(now)) => now - before,
+            _ => self.wall(),
+        }
+    }
+
+    fn wall(&self) -> f64 {
+        self.begun.elapsed().as_secs_f64()
+    }
+}
+
+/// How many times as long as it may work a shot may take by the clock, and how many seconds more: others may be at work, too.
+const BUSY: [f64; 2] = [10.0, 20.0];
+
+/// Bakes a shot in a folder, for `limit` seconds of the processor at most.
 pub(super) fn bake(shot: &Shot, folder: &Path, limit: f64) -> Trial {
     let (cancel, done) = (AtomicBool::new(false), AtomicBool::new(false));
-    let begun = Instant::now();
+    let watch = Stopwatch::start();
+    let is_late = || watch.seconds() > limit || watch.wall() > BUSY[0] * limit + BUSY[1];
     let frames = Some(FrameRange { first: 0, last: FRAMES - 1 });
     let options = BakeOptions { out: Some(folder.to_owned()), frames, fresh: true, ..Default::default() };
     let silent = |_: Event<'_>| {};
     let context = Context { progress: &silent, cancel: &cancel };
     let result = std::thread::scope(|scope| {
-        let watch = scope.spawn(|| {
+        let watcher = scope.spawn(|| {
             while !done.load(Ordering::Acquire) {
-                if begun.elapsed().as_secs_f64() > limit {
+                if is_late() {
                     cancel.store(true, Ordering::Relaxed);
                 }
                 std::thread::park_timeout(Duration::from_millis(50));
@@ -51,13 +90,18 @@ pub(super) fn bake(shot: &Shot, folder: &Path, limit: f64) -> Trial {
         });
         let result = std::panic::catch_unwind(AssertUnwindSafe(|| shot.bake(&options, &context)));
         done.store(true, Ordering::Release);
-        watch.thread().unpark();
+        watcher.thread().unpark();
         result
     });
-    let seconds = begun.elapsed().as_secs_f64();
+    let seconds = watch.seconds();
     let (outcome, bake) = match result {
         Ok(Ok(bake)) => (Outcome::Baked, Some(bake)),
         Ok(Err(shot::Error::Cancelled { .. })) => (Outcome::TimedOut, None),
+        Ok(Err(error @ (shot::Error::Prepare { .. } | shot::Error::Frame { frame: 0, .. })))
+            if shot.check().is_empty() =>
+        {
+            (Outcome::Unready(error.to_string()), None)
+        }
         Ok(Err(error)) => (Outcome::Refused(error.to_string()), None),
         Err(panic) => {
             let text = panic.downcast_ref::<String>().cloned();

@@ -46,6 +46,9 @@ impl Layer for Motion {
             let names = input.clip.meshes.iter().map(|mesh| mesh.name.as_str());
             found.push(Diagnostic::unknown("ground.mesh", "mesh", mesh, names));
         }
+        if let Some(Footing::Height(height)) = self.ground {
+            found.extend(out_of_reach(height, &input.clip));
+        }
         if let Some(Err(mistake)) = self.prior(input) {
             found.push(mistake);
         }
@@ -94,9 +97,33 @@ fn explained(error: motion::Error) -> LayerError {
     let help = match &error {
         motion::Error::NoFeet { .. } => "joints named foot, ankle or toe are feet",
         motion::Error::TooShort { .. } => "give a longer clip",
+        motion::Error::Linear(_) => {
+            "poses, ground and forces may be too far apart: look at the input, `ground`, `gravity`, `pushes` and `springs`"
+        }
         _ => return LayerError::new(error),
     };
     LayerError::new(error).with_help(help)
+}
+
+/// Ground at a height, in metres, that no foot of the clip can stand on, however the figure is moved to it.
+fn out_of_reach(height: f64, clip: &clip::Clip) -> Option<Diagnostic> {
+    // what else is wrong with the figure is said when it is prepared
+    let figure = Figure::of(clip).ok()?;
+    let body = figure.take.body(&Build::default()).ok()?;
+    let level = motion::ground_height(&figure.take, &body, &figure.take.coordinates(&body)).ok()?;
+    let (distance, size) = (height * figure.unit - level, motion::height(&figure.take.bones)?);
+    let side = if distance > 0.0 { "above" } else { "below" };
+    (distance.abs() > size).then(|| {
+        let message = format!(
+            "the ground is {:.1} m {side} where the feet go, and the figure {size:.1} m tall",
+            distance.abs()
+        );
+        let help = format!(
+            "its feet are at {:.2} m: leave `ground` out, or give something like it",
+            level / figure.unit
+        );
+        Diagnostic::new("ground", message).with_help(help)
+    })
 }
 
 impl Motion {

@@ -180,6 +180,13 @@ fn mistakes_get_a_remark() {
     let found = wrong.check(&target);
     let paths: Vec<&str> = found.iter().map(|diagnostic| diagnostic.path()).collect();
     assert_eq!(paths, ["springs.0.joint", "ground.mesh", "keys.1"]);
+    let ground = |height: f64| Motion { ground: Some(Footing::Height(height)), ..Motion::default() };
+    assert!(ground(0.1).check(&target).is_empty());
+    let found = ground(-31_000.0).check(&target);
+    assert!(
+        found[0].path() == "ground" && found[0].message().contains("below where the feet go"),
+        "{found:?}"
+    );
     let bare = Target { clip: samples::sheet(), mesh: 0, files: clip::Files::default() };
     assert!(Motion::default().check(&bare)[0].message().contains("no skeleton"));
 }

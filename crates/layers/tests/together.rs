@@ -208,6 +208,22 @@ fn what_a_group_cannot_be_is_said_where_it_is_written() {
     assert!(parse(&smooth).check()[0].to_string().contains("by themselves"));
 }
 
+#[test]
+fn who_leaves_the_number_of_steps_open_takes_that_of_the_others() {
+    let counted = PRESSED.replace("tets = 300", "tets = 100\nsubsteps = 3");
+    assert!(parse(&counted).check().is_empty());
+    let steps = |text: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let bake = bake(text, folder.path(), 1, 2);
+        let figures = &bake.layers[0].figures[1].0;
+        figures.iter().find(|figure| figure.name == "effort/substeps").unwrap().value
+    };
+    assert_eq!(steps(&counted), 3.0);
+    assert_ne!(steps(&counted.replace("substeps = 3", "")), 3.0);
+    let twice = counted.replace("tolerance = 1e-3", "tolerance = 1e-3\nsubsteps = 2");
+    assert!(parse(&twice).check()[0].to_string().contains("differ in `substeps`"));
+}
+
 /// Two soft bodies from two files: a cherry lies in a pudding's dent, and weighs it down.
 const DESSERT: &str = r#"
 [input]

@@ -151,11 +151,16 @@ impl Shot {
                     taken.push((target.mesh, &entry.name));
                 }
                 for dial in SHARED_DIALS {
-                    let [ours, theirs] = [entry, &entries[0]].map(|entry| entry.settings.get(dial));
-                    if ours.is_some() && theirs.is_some() && ours != theirs {
+                    let said = |entry: &LayerEntry| {
+                        entry.settings.get(dial).filter(|value| !value.is_null()).cloned()
+                    };
+                    let mut earlier = entries.iter().take_while(|other| other.name != entry.name);
+                    let Some(ours) = said(entry) else { continue };
+                    let other = earlier.find(|other| said(other).is_some_and(|theirs| theirs != ours));
+                    if let Some(other) = other {
                         let message = format!(
                             "`{}` and `{}` are simulated together, but differ in `{dial}`",
-                            entries[0].name, entry.name
+                            other.name, entry.name
                         );
                         let help = format!("give both the same `{dial}`");
                         found.push(self.diagnostic(&place(entry, dial), message).with_help(help));

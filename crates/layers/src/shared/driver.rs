@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 use clip::{Frame, LeadIn};
 use dynamics::{
     Actor, ActorReport, Advanced, BodyBuilder, CUT_SIZES, ContactModel, DeliveredSurface, Scene, Settings,
-    Steps, Window, middle,
+    Steps, Substeps, Window, middle,
 };
 use geometry::{Bounds, Vec3};
 use shot::{FrameResult, LayerError, Reshape, Simulation, Target};
@@ -388,24 +388,28 @@ fn against(collider: &mut Option<Collider>) -> Option<&mut dyn ContactModel> {
     collider.as_mut().map(|collider| &mut collider.collision as &mut dyn ContactModel)
 }
 
-/// A group takes its steps together: the settings that all of its members agree in.
+/// A group takes its steps together: the settings that all of its members agree in. Who leaves the number of steps to the engine takes
+/// that of the others.
 fn common_stepping(members: &[Member]) -> Result<Settings, LayerError> {
     let leading = members.iter().find(|member| !member.adapts).or(members.first());
     let Some(leading) = leading else { return Ok(Settings::default()) };
+    let is_fixed = |member: &&Member| matches!(member.stepping.substeps, Substeps::Fixed(_));
+    let counting = members.iter().find(is_fixed).unwrap_or(leading);
     for other in members {
         let (a, b) = (&leading.stepping, &other.stepping);
+        let kind = |settings: &Settings| std::mem::discriminant(&settings.integrator);
         let differs = [
-            ("substeps", a.substeps != b.substeps),
-            ("integrator", !other.adapts && a.integrator != b.integrator),
-            ("tolerance", !other.adapts && a.tolerance.to_bits() != b.tolerance.to_bits()),
+            (counting, "substeps", is_fixed(&other) && counting.stepping.substeps != b.substeps),
+            (leading, "integrator", !other.adapts && kind(a) != kind(b)),
+            (leading, "tolerance", !other.adapts && a.tolerance.to_bits() != b.tolerance.to_bits()),
         ];
-        if let Some((what, _)) = differs.iter().find(|(_, differs)| *differs) {
-            let [a, b] = [leading, other].map(|member| member.input.mesh().name.as_str());
+        if let Some((first, what, _)) = differs.iter().find(|(.., differs)| *differs) {
+            let [a, b] = [first, other].map(|member| member.input.mesh().name.as_str());
             let sentence = format!("`{a}` and `{b}` are simulated together, but differ in `{what}`");
             return Err(LayerError::new(sentence).with_help(format!("give both layers the same `{what}`")));
         }
     }
-    Ok(leading.stepping.clone())
+    Ok(Settings { substeps: counting.stepping.substeps, ..leading.stepping.clone() })
 }
 
 impl Input {
