@@ -6,7 +6,7 @@ use geometry::Vec3;
 
 use crate::{
     BvhLayout, Error, Frame, Frames, GltfSource, Grid, Image, Material, MemoryFrames, Mesh, Result, Skeleton,
-    UsdLayout,
+    UsdLayout, first_not_finite,
 };
 
 /// An animation: meshes with fixed topology, an optional skeleton, and frames at a fixed rate.
@@ -141,7 +141,7 @@ impl Clip {
         mismatch("the frame".into(), "meshes", frame.points.len(), self.meshes.len())?;
         for (mesh, points) in self.meshes.iter().zip(&frame.points) {
             mismatch(format!("mesh `{}`", mesh.name), "points", points.len(), mesh.point_count())?;
-            if let Some(point) = points.iter().position(|p| !p.iter().all(|c| c.is_finite())) {
+            if let Some(point) = first_not_finite(points) {
                 return Err(Error::NotFinite { mesh: mesh.name.clone(), frame: index, point });
             }
         }

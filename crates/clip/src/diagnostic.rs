@@ -3,7 +3,7 @@
 use geometry::{Topology, triangle_area};
 use serde::Serialize;
 
-use crate::{Clip, Error, Mesh};
+use crate::{Clip, Error, Mesh, first_not_finite};
 
 /// Something wrong with a clip.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -107,7 +107,7 @@ fn of_mesh(mesh: &Mesh, diagnostics: &mut Vec<Diagnostic>) {
         let words = format!("it uses a vertex beyond the {} there are", mesh.vertex_count());
         return add(Severity::Error, format!("face {face}"), words);
     }
-    if let Some(point) = mesh.rest_points.iter().position(|p| !p.iter().all(|c| c.is_finite())) {
+    if let Some(point) = first_not_finite(&mesh.rest_points) {
         return add(
             Severity::Error,
             format!("point {point}"),

@@ -56,7 +56,7 @@ pub use format::{
     Numbered, ReadOptions, SkinDelivery, UsdLayout, UsdPrim, WriteOptions, Written, describe, read,
     source_files, write, write_clips, write_whole,
 };
-pub use frames::{Frame, Frames, MemoryFrames};
+pub use frames::{Frame, Frames, MemoryFrames, first_not_finite};
 pub use grid::Grid;
 pub use lead_in::LeadIn;
 pub use material::{Image, Material};

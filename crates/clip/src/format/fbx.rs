@@ -15,7 +15,7 @@ use super::moments::transform_points;
 use super::{DEFAULT_FRAME_RATE_HZ, ReadOptions, UniqueNames, malformed, name_of};
 use crate::{
     Animation, Clip, Error, Faces, Files, Frame, Frames, Joint, Material, Mesh, MorphTarget, Part, Result,
-    Skeleton, Skin, Transform,
+    Skeleton, Skin, Transform, first_not_finite,
 };
 
 /// More frames than anyone means: eleven hours at 24 per second.
@@ -185,7 +185,7 @@ fn read_mesh(
 ) -> Result<Mesh> {
     let place = || format!("mesh `{}`", &*node.element.name);
     let points: Vec<[f32; 3]> = shape.vertices.iter().map(|&v| vector(v).as_vec3().to_array()).collect();
-    if let Some(point) = points.iter().position(|point| !point.iter().all(|c| c.is_finite())) {
+    if let Some(point) = first_not_finite(&points) {
         return Err(malformed(path, place(), format!("point {point} is not finite")));
     }
     let mut faces = Faces::default();
@@ -351,7 +351,7 @@ impl Frames for FbxFrames {
             let world = DMat4::from_scale(DVec3::splat(self.scale)) * world;
             let place = |&v: &ufbx::Vec3| world.transform_point3(vector(v)).as_vec3().to_array();
             let of_mesh: Vec<[f32; 3]> = positions[..body.point_count].iter().map(place).collect();
-            if let Some(point) = of_mesh.iter().position(|p| !p.iter().all(|c| c.is_finite())) {
+            if let Some(point) = first_not_finite(&of_mesh) {
                 return Err(Error::NotFinite { mesh: body.name.clone(), frame: index, point });
             }
             points.push(of_mesh);

@@ -7,7 +7,7 @@ use glam::{DMat4, DVec3};
 use super::read::{Archive, Property};
 use crate::format::moments::transform_points;
 use crate::format::sampling::bracket;
-use crate::{Error, Frame, Frames, Result};
+use crate::{Error, Frame, Frames, Result, first_not_finite};
 
 /// A mesh of the archive.
 pub(super) struct Body {
@@ -43,7 +43,7 @@ impl Frames for AlembicFrames {
         for body in &self.bodies {
             let mut of_mesh = body.sample(&self.archive, time, index)?;
             body.place(&self.archive, time, self.unit, &mut of_mesh)?;
-            if let Some(point) = of_mesh.iter().position(|p| !p.iter().all(|c| c.is_finite())) {
+            if let Some(point) = first_not_finite(&of_mesh) {
                 return Err(Error::NotFinite { mesh: body.name.clone(), frame: index, point });
             }
             points.push(of_mesh);

@@ -10,7 +10,7 @@ use super::ogawa::{Child, Ogawa};
 use super::pod;
 use crate::format::corners::split;
 use crate::format::{DEFAULT_FRAME_RATE_HZ, ReadOptions, Source, UniqueNames, name_of};
-use crate::{Clip, Faces, Mesh, Result};
+use crate::{Clip, Faces, Mesh, Result, first_not_finite};
 
 /// Objects deeper than this are nobody's intention.
 const DEEPEST: usize = 256;
@@ -282,16 +282,14 @@ impl Archive {
                 .ogawa
                 .malformed(&object.path, "the mesh is empty; remove it, or give it points"));
         }
-        let finite =
-            |points: &[[f32; 3]]| points.iter().position(|point| !point.iter().all(|c| c.is_finite()));
-        if let Some(point) = finite(&first) {
+        if let Some(point) = first_not_finite(&first) {
             return Err(self.ogawa.malformed(&points.path, format!("point {point} is not finite")));
         }
         if let Some(rest) =
             object.properties.get(".arbGeomParams/Pref").filter(|rest| rest.header.extent == 3)
         {
             let rest = self.points(rest, 0)?;
-            if rest.len() == first.len() && finite(&rest).is_none() {
+            if rest.len() == first.len() && first_not_finite(&rest).is_none() {
                 return Ok(rest);
             }
         }

@@ -7,7 +7,7 @@ use glam::{DMat4, Mat4, Vec3};
 use super::graph::{Graph, Motion, Pose};
 use super::shape::Shape;
 use crate::format::moments::transform_points;
-use crate::{Error, Frame, Frames, Result, Transform};
+use crate::{Error, Frame, Frames, Result, Transform, first_not_finite};
 
 /// A skin: nodes, and `joint_from_bind` of each.
 pub(super) struct SkinBinds {
@@ -101,7 +101,7 @@ impl GltfFrames {
         let instance = &self.instances[instance];
         let morphed = instance.shape.morphed(&self.all_weights(instance, index, pose))?;
         let points = self.place(instance, morphed, pose, worlds);
-        match points.iter().position(|p| !p.iter().all(|c| c.is_finite())) {
+        match first_not_finite(&points) {
             Some(point) => Err(Error::NotFinite { mesh: instance.name.clone(), frame: index, point }),
             None => Ok(points),
         }

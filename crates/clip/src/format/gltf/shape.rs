@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::accessor::Accessor;
 use super::container::Container;
 use super::document::Primitive;
-use crate::{Faces, Group, Mesh, Part, Result};
+use crate::{Faces, Group, Mesh, Part, Result, first_not_finite};
 
 /// A mesh in its own space, with what moves it.
 pub(super) struct Shape {
@@ -193,7 +193,7 @@ impl Columns {
             return Err(container.malformed(place, "it has no POSITION"));
         };
         let positions = Accessor::<3>::read(container, position)?;
-        if let Some(bad) = positions.iter().position(|p| !p.iter().all(|c| c.is_finite())) {
+        if let Some(bad) = first_not_finite(&positions) {
             let problem = format!(
                 "POSITION {bad} is not a finite number; repair it in the program that wrote the file"
             );

@@ -7,7 +7,7 @@ use super::rig::Rig;
 use super::stage::Stage;
 use crate::format::moments::transform_points;
 use crate::format::sampling::bracket;
-use crate::{Error, Frame, Frames, Result};
+use crate::{Error, Frame, Frames, Result, first_not_finite};
 
 /// A mesh of the layer.
 pub(super) struct Body {
@@ -65,7 +65,7 @@ impl Frames for UsdFrames {
                 }
                 None => transform_points(&mut of_mesh, &body.placement.world_from_prim(&self.stage, time)?),
             }
-            if let Some(point) = of_mesh.iter().position(|p| !p.iter().all(|c| c.is_finite())) {
+            if let Some(point) = first_not_finite(&of_mesh) {
                 return Err(Error::NotFinite { mesh: body.name.clone(), frame: index, point });
             }
             points.push(of_mesh);

@@ -19,7 +19,7 @@ use super::zip::Stored;
 use super::{crate_read, crate_write, text_read, zip};
 use crate::format::moments::transform_points;
 use crate::format::{DEFAULT_FRAME_RATE_HZ, ReadOptions, Source, UniqueNames, malformed, name_of};
-use crate::{Clip, Files, Image, Mesh, MorphTarget, Result, Skeleton, Skin};
+use crate::{Clip, Files, Image, Mesh, MorphTarget, Result, Skeleton, Skin, first_not_finite};
 
 /// More frames than anyone means: eleven hours at 24 per second.
 const MOST_FRAMES: f64 = 1e6;
@@ -212,7 +212,7 @@ fn rest_points(stage: &Stage, prim: &Prim) -> Result<Vec<[f32; 3]>> {
     if points.is_empty() {
         return Err(stage.malformed(&prim.path, "the mesh is empty; remove it, or give it points"));
     }
-    match points.iter().position(|point| !point.iter().all(|c| c.is_finite())) {
+    match first_not_finite(&points) {
         Some(point) => Err(stage.malformed(place, format!("point {point} is not finite"))),
         None => Ok(points),
     }
