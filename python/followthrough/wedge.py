@@ -11,6 +11,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 #: How often Dask gives a try to another worker when one is lost.
 RETRIES = 5
@@ -39,11 +40,21 @@ def bake(folder: str, number: int, name: str) -> int:
     return number
 
 
+def bake_all(client: Any, as_completed: Any, folder: str, names: list[str]) -> None:
+    """What all tries share, then a future for each of them."""
+    client.submit(run, [folder, "--common"], retries=RETRIES, pure=False).result()
+    futures = [client.submit(bake, folder, number, name, retries=RETRIES, pure=False) for number, name in enumerate(names)]
+    for done, future in enumerate(as_completed(futures), 1):
+        future.result()
+        print(f"{done} of {len(names)} tries", file=sys.stderr)
+
+
 def main(arguments: list[str] | None = None) -> int:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m followthrough.wedge", description=__doc__.splitlines()[0])
     parser.add_argument("folder", help="the folder of the wedge")
     parser.add_argument("--dask", metavar="ADDRESS", required=True, help="the scheduler, as in tcp://127.0.0.1:8786")
+    parser.add_argument("--wait", metavar="SECONDS", type=float, default=30, help="how long the scheduler may take to answer (30)")
     given = parser.parse_args(arguments)
     try:
         from dask.distributed import Client, as_completed
@@ -55,15 +66,22 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"{plan}: there is no plan; make one with followthrough wedge SHOT.toml --vary KEY=VALUES --out DIR", file=sys.stderr)
         return 2
     folder = str(Path(given.folder).resolve())
-    names = [one["name"] for one in json.loads(plan.read_text())["tries"]]
-    count = len(names)
-    with Client(given.dask) as client:
-        common = client.submit(run, [folder, "--common"], retries=RETRIES, pure=False)
-        common.result()
-        futures = [client.submit(bake, folder, number, name, retries=RETRIES, pure=False) for number, name in enumerate(names)]
-        for done, future in enumerate(as_completed(futures), 1):
-            future.result()
-            print(f"{done} of {count} tries", file=sys.stderr)
+    try:
+        names = [one["name"] for one in json.loads(plan.read_text())["tries"]]
+    except (ValueError, KeyError, TypeError):
+        print(f"{plan}: it is damaged; plan the wedge again in another folder", file=sys.stderr)
+        return 2
+    try:
+        client = Client(given.dask, timeout=given.wait)
+    except (OSError, ValueError) as problem:
+        print(f"{given.dask}: no scheduler of Dask answers there ({problem}); start one with `dask scheduler`", file=sys.stderr)
+        return 1
+    try:
+        with client:
+            bake_all(client, as_completed, folder, names)
+    except RuntimeError as problem:
+        print(problem, file=sys.stderr)
+        return 1
     run([folder, "--page"])
     summary = json.loads(Path(folder, "wedge.json").read_text())
     for one in summary["tries"]:

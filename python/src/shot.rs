@@ -10,6 +10,7 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 use crate::bake::{self, PyBake};
 use crate::clip::PyClip;
 use crate::error::{Said, guarded, mistakes, said};
+use crate::player::PyPlayer;
 use crate::values::{frame_range, python_of, toml_of};
 
 /// A shot: where the animation comes from, the layers of physics that are put on it, and what comes out.
@@ -212,6 +213,18 @@ impl PyShot {
                 Said::new("no layer of the shot can be packed").help("add a layer of the kind `skeleton`"),
             )),
         }
+    }
+
+    /// What its `skeleton` or `morph` layer makes of the character, to be stepped in real time.
+    #[pyo3(signature = (clip=None))]
+    fn player(&self, py: Python<'_>, clip: Option<&Bound<'_, PyClip>>) -> PyResult<PyPlayer> {
+        let shot = self.on(py, clip)?;
+        guarded(py, || PyPlayer::of(&shot))?.map_err(said)?.ok_or_else(|| {
+            said(
+                Said::new("no layer of the shot can be played in real time")
+                    .help("add a layer of the kind `skeleton` or `morph`"),
+            )
+        })
     }
 
     fn __repr__(&self) -> String {

@@ -21,6 +21,30 @@ files = []
 report = false
 """
 
+MORPH = """
+[input]
+sample = "arm"
+frames = "0-11"
+
+[[layer]]
+kind = "morph"
+tets = 600
+modes = 12
+
+[[layer.targets]]
+name = "slack"
+turns = {}
+
+[[layer.targets]]
+name = "flexed"
+shape = "bulged"
+turns = { elbow = [0.0, 0.0, 120.0] }
+
+[output]
+files = []
+report = false
+"""
+
 TRAINING = """
 kind = "upsample"
 coarse = { file = "sheet.usdc" }
@@ -58,6 +82,36 @@ def test_flesh_is_packed_and_played(tmp_path):
         ft.Player(pack[: len(pack) // 2])
     with pytest.raises(ft.Error, match="no layer of the shot can be packed"):
         ft.Shot.parse('layer = [{ kind = "smooth" }]').pack(clip)
+
+
+def test_a_morph_is_played(tmp_path):
+    """Real time beside the bake: the same targets at every frame, points within what steps of another length make."""
+    shot = ft.Shot.parse(MORPH)
+    bake = shot.bake(out=tmp_path)
+    clip, player = bake.input, shot.player()
+    assert player.joints == clip.joints and player.meshes == [("arm", len(clip.rest("arm")))]
+    figures = bake.report["layers"][0]["figures"]
+    size = np.ptp(clip.rest("arm"), axis=0).max()
+    moved = 0.0
+    for frame in range(12):
+        player.step(clip.joint_matrices(frame), 0.0 if frame == 0 else 1 / clip.frame_rate)
+        for name, weight in player.weights.items():
+            assert abs(weight - figures[f"targets/{name}"]["values"][frame]) < 1e-6, (frame, name)
+        away = np.abs(player.surface() - bake.clip.points("arm")[frame]).max()
+        assert away < 0.01 * size, (frame, away)
+        moved = max(moved, np.abs(player.surface() - clip.points("arm")[frame]).max())
+    assert moved > 0.01 * size, "it is not the animation"
+    still = player.surface()
+    player.push(int(np.argmax(still[:, 0])), (50.0, 0.0, 0.0))
+    player.step(clip.joint_matrices(11), 0.05)
+    with pytest.raises(ft.Error, match="cannot be pinned"):
+        player.pin(0, (0, 0, 0))
+    with pytest.raises(ft.Error, match="no channel `smile`"):
+        player.step(clip.joint_matrices(11), 0.05, {"smile": 1.0})
+    with pytest.raises(ft.Error, match="without modes"):
+        shot.set("layer[0].modes", 0).player()
+    with pytest.raises(ft.Error, match="no layer of the shot can be played"):
+        ft.Shot.parse('layer = [{ kind = "smooth" }]').player(clip)
 
 
 def test_an_operator_gives_fine_points(operator_file):

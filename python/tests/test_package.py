@@ -4,6 +4,7 @@ import ast
 import doctest
 import inspect
 import json
+import os
 import re
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import time
 from pathlib import Path
 
 import followthrough as ft
+import notebook
 import pytest
 from followthrough import _followthrough, _usd
 
@@ -104,6 +106,22 @@ def test_the_examples_on_the_pages_run(page, tmp_path, monkeypatch):
         exec(compile(block, page, "exec"), names)
 
 
+def test_the_notebook_shows_what_comes_out(tmp_path, monkeypatch):
+    path = REPOSITORY / "docs/two-fabrics.ipynb"
+    if not path.exists():
+        pytest.skip("the book is not beside the tests")
+    monkeypatch.chdir(tmp_path)
+    stored, made = notebook.run(path)
+    shown = REPOSITORY / "docs/images/python.png"
+    if os.environ.get("BOOK_WRITE"):
+        path.write_text(json.dumps(made, indent=1, ensure_ascii=False) + "\n")
+        shown.write_bytes(notebook.picture(made))
+    else:
+        assert shown.read_bytes() == notebook.picture(stored), "the page on Python shows the notebook's picture"
+        assert notebook.words(stored) == notebook.words(made), "BOOK_WRITE=1 writes it anew"
+    assert len(notebook.words(made)) >= 5
+
+
 def command(*words, **options):
     return subprocess.run([sys.executable, "-m", "followthrough", *words], capture_output=True, text=True, **options)
 
@@ -140,6 +158,16 @@ def test_importing_takes_no_time():
     assert seconds < 0.08, seconds
     numpy = "import followthrough, sys; print('numpy' in sys.modules)"
     assert subprocess.check_output([sys.executable, "-c", numpy], text=True).strip() == "False"
+
+
+def test_the_benchmark_runs():
+    """Small work: that it measures, and not how fast the machine is."""
+    program = REPOSITORY / "python/benches/speed.py"
+    if not program.exists():
+        pytest.skip("the benchmark is not beside the tests")
+    said = subprocess.run([sys.executable, program, "--quick"], capture_output=True, text=True, check=True).stdout
+    answer = json.loads(said.splitlines()[-1])
+    assert answer["bench"] == "python" and min(answer["gb_per_s"].values()) > 0 and answer["bake_ratio"] > 0
 
 
 def test_the_version_is_that_of_the_library():

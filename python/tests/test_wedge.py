@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+import followthrough as ft
 import pytest
 
 SHOT = """
@@ -103,3 +104,34 @@ def test_a_wedge_on_dask_equals_one_here(tmp_path):
 def test_what_is_missing_is_told(tmp_path):
     done = subprocess.run([sys.executable, "-m", "followthrough.wedge", str(tmp_path), "--dask", ADDRESS], capture_output=True, text=True, check=False)
     assert done.returncode == 2 and ("no plan" in done.stderr or "pip install" in done.stderr)
+
+
+def said_by(*arguments):
+    words = [sys.executable, "-m", "followthrough.wedge", *map(str, arguments)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+    assert "Traceback" not in done.stderr, done.stderr
+    return done.returncode, done.stderr
+
+
+def test_a_damaged_plan_and_a_scheduler_that_is_not_there_are_sentences(tmp_path):
+    pytest.importorskip("distributed", reason="SKIPPED: Dask is not installed")
+    (tmp_path / "plan.json").write_text("{}")
+    assert said_by(tmp_path, "--dask", ADDRESS) == (2, f"{tmp_path / 'plan.json'}: it is damaged; plan the wedge again in another folder\n")
+    (tmp_path / "plan.json").write_text('{"tries": [{"name": "000"}]}')
+    code, said = said_by(tmp_path, "--dask", "tcp://127.0.0.1:1", "--wait", 1)
+    assert code == 1 and "no scheduler of Dask answers there" in said, said
+
+
+def test_a_plan_of_another_version_is_refused_here_too(tmp_path):
+    """The wheel and the binary may be of different versions, and meet on one folder."""
+    (tmp_path / "s.toml").write_text(SHOT)
+    plan = tmp_path / "tries" / "plan.json"
+    plan.parent.mkdir()
+    words = ["wedge", tmp_path / "s.toml", "--vary", "layer.fabric.material=silk", "--out", plan.parent, "--on", "slurm"]
+    # no sbatch on the path: the plan is kept, and nothing is baked
+    subprocess.run([sys.executable, "-m", "followthrough", *map(str, words)], env={"PATH": str(tmp_path)}, capture_output=True, check=False)
+    text = plan.read_text()
+    assert f'"{ft.__version__}"' in text
+    plan.write_text(text.replace(f'"{ft.__version__}"', '"9.9.9"', 1))
+    done = subprocess.run([sys.executable, "-m", "followthrough", "wedge", str(plan.parent), "--task", "0"], capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "9.9.9" in done.stderr and ft.__version__ in done.stderr, done.stderr

@@ -193,6 +193,20 @@ fn what_is_wrong_with_alembic_is_said() {
     let mut wild = abc.clone();
     wild[at + 12] = 9;
     refuses("a.abc", &wild, "/flag/flagShape: face 1 refers to point 9, but there are 4");
+
+    let first: Vec<u8> =
+        flag().frame(0).unwrap().points[0].as_flattened().iter().flat_map(|x| x.to_le_bytes()).collect();
+    let mut nan = abc.clone();
+    let places = (0..abc.len() - first.len()).filter(|&at| abc[at..].starts_with(&first));
+    places.for_each(|at| nan[at + 12..at + 16].copy_from_slice(&f32::NAN.to_le_bytes()));
+    refuses("a.abc", &nan, "point 1 is not finite");
+
+    // the first object below the top is the top itself
+    let word = |at: u64| u64::from_le_bytes(*abc[at as usize..].first_chunk().unwrap());
+    let top = word(word(8) + 8 + 2 * 8);
+    let mut circle = abc.clone();
+    circle[top as usize + 16..top as usize + 24].copy_from_slice(&top.to_le_bytes());
+    refuses("a.abc", &circle, "in a circle");
 }
 
 #[test]
@@ -214,6 +228,15 @@ fn what_is_wrong_with_usd_is_said() {
         "int[] faceVertexCounts = [3]\nint[] faceVertexIndices.timeSamples = { 1: [0,1,2], 2: [0,2,1] }\npoint3f[] points = [(0,0,0),(1,0,0),(0,1,0)]",
         "topology changes at time 2",
     );
+    // a sample that is missing is told when its frame is asked for
+    let folder = tempfile::tempdir().unwrap();
+    let gap = folder.path().join("gap.usda");
+    let samples =
+        good.replace("points =", "points.timeSamples = { 1:").replace("(0,1,0)]", "(0,1,0)], 2: None }");
+    std::fs::write(&gap, mesh(&samples)).unwrap();
+    let clip = read(&gap, &ReadOptions::default()).unwrap();
+    let said = clip.frame(clip.frame_count() - 1).unwrap_err().to_string();
+    assert!(said.contains("/m.points at time 2: the sample is missing"), "{said}");
     refuses("def Scope \"a\" { }\ndef Scope \"a\" { }", "line 5: there are two prims /m/a");
     for arc in [
         "references = @a.usd@</b>",

@@ -5,7 +5,7 @@ mod simulation;
 
 use std::collections::BTreeMap;
 
-use character::{Kernel, MorphLaw};
+use character::{Kernel, MorphLaw, MorphPlayer};
 use clip::{FilePath, Mesh, Selector};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -242,6 +242,16 @@ impl Layer for Morph {
 
     fn prepare(&self, input: &Target) -> Result<Box<dyn Simulation>, LayerError> {
         Ok(Box::new(Alive::new(self, input)?))
+    }
+}
+
+impl Morph {
+    /// The layer as a game steps it: the same modes, in real time. Needs `modes`; with 0 every point moves, which is for bakes.
+    pub fn player(&self, input: &Target) -> Result<MorphPlayer, LayerError> {
+        let help = "say `modes = 30`, or another number above 0";
+        Alive::new(self, input)?.into_player().ok_or_else(|| {
+            LayerError::new("without modes there is nothing to play in real time").with_help(help)
+        })
     }
 }
 

@@ -101,13 +101,21 @@ impl Shot {
 
     /// What a game needs to run one of its layers by itself: the bytes of the first that can be packed. Nothing is baked.
     pub fn pack(&self) -> Result<Option<Vec<u8>>, Error> {
+        self.first_of_layers(|entry, target| entry.layer.pack(target))
+    }
+
+    /// What the first of its layers gives that gives anything, asked with what it works on. Nothing is baked.
+    pub fn first_of_layers<T>(
+        &self,
+        ask: impl Fn(&LayerEntry, &Target) -> Result<Option<T>, LayerError>,
+    ) -> Result<Option<T>, Error> {
         let mut clip =
             self.open_checked(&self.files).map_err(|diagnostics| Error::Invalid(Diagnostics(diagnostics)))?;
         for entry in self.layers.iter().filter(|entry| entry.is_active()) {
             let Ok(target) = entry.target(&clip, &self.files) else { continue };
-            let packed = entry.layer.pack(&target).map_err(crate::bake::prepare_error(&entry.name))?;
-            if packed.is_some() {
-                return Ok(packed);
+            let found = ask(entry, &target).map_err(crate::bake::prepare_error(&entry.name))?;
+            if found.is_some() {
+                return Ok(found);
             }
             clip = entry.carried(&target).map_err(crate::bake::prepare_error(&entry.name))?;
         }

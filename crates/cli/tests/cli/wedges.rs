@@ -63,3 +63,35 @@ fn without_slurm_there_is_a_sentence() {
     assert!(said.contains("sbatch") && said.contains("--on local"), "{said}");
     place.expect(0, &["wedge", "tries"]);
 }
+
+/// A site whose `sbatch` writes down what reaches it: of values, keys and names nothing does.
+#[cfg(unix)]
+#[test]
+fn no_value_reaches_a_shell_a_script_or_a_job_name() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::new();
+    place.write("f.toml", SHOT);
+    std::fs::create_dir(place.path("bin")).unwrap();
+    place.write("bin/sbatch", "#!/bin/sh\n{ printf '%s\\n' \"$@\"; cat; } >> \"$SEEN\"\necho 17\n");
+    std::fs::set_permissions(place.path("bin/sbatch"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let evil = "$(touch evil); `touch evil`";
+    let vary = format!("output.files=[\"{evil}.webp\"],[\"b.webp\"]");
+    let out = format!("tries {evil}");
+    let mut words = vec!["wedge", "f.toml", "--vary", &vary, "--out", &out, "--on", "slurm"];
+    words.extend(["--partition", evil]);
+    let path = format!("{}:{}", place.path("bin").display(), std::env::var("PATH").unwrap_or_default());
+    let run = place.command(&words).env("PATH", path).env("SEEN", place.path("seen")).output().unwrap();
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    let seen = String::from_utf8(place.read("seen")).unwrap();
+    let with_evil: Vec<&str> = seen.lines().filter(|line| line.contains("evil")).collect();
+    let passed = |line: &&str| line.starts_with("--partition=") || line.starts_with("--chdir=");
+    assert!(!with_evil.is_empty() && with_evil.iter().all(passed), "{seen}");
+    for line in ["--job-name=followthrough-wedge", "--array=0-1", "--dependency=afterany:17"] {
+        assert!(seen.lines().any(|other| other == line), "{seen}");
+    }
+    assert!(
+        seen.contains("\nexec \"$FOLLOWTHROUGH_PROGRAM\" --quiet wedge . --task \"$SLURM_ARRAY_TASK_ID\"\n"),
+        "{seen}"
+    );
+    assert!(!place.path("evil").exists() && !place.path(&out).join("evil").exists());
+}

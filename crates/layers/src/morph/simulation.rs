@@ -150,6 +150,14 @@ impl Alive {
         })
     }
 
+    /// What moves, where it has modes.
+    pub(super) fn into_player(self) -> Option<MorphPlayer> {
+        match self.mover {
+            Mover::Player(player) => Some(*player),
+            Mover::Full(_) => None,
+        }
+    }
+
     /// The way to a frame: the pose at the end of every step, and the channels there.
     fn advance(&mut self, index: usize) -> Result<(), LayerError> {
         let clip = &self.input.clip;
