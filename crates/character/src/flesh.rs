@@ -10,6 +10,7 @@ use solid::Material;
 use crate::Error;
 use crate::adaptation::Adaptation;
 use crate::bones::{Bone, End, Joint, Skin, carriers};
+use crate::frames::Frame;
 use crate::regions::{Shares, regions};
 
 /// Dials of flesh.
@@ -59,6 +60,14 @@ pub(crate) struct Driver {
     pub(crate) ends: [End; 2],
     /// From 0 at the first end to 1 at the second.
     pub(crate) along: f64,
+}
+
+impl Driver {
+    /// Where the bone has it while joints are in `frames`.
+    pub(crate) fn place(&self, frames: &[Frame]) -> Vec3 {
+        let [a, b] = self.ends.map(|end| frames[end.joint].world_from_rest.transform_point3(end.rest));
+        a.lerp(b, self.along)
+    }
 }
 
 /// A piece of flesh: a tet of the finest level, with what is in it.

@@ -12,16 +12,21 @@ pub(crate) struct Frame {
     pub(crate) world_from_rest: DAffine3,
     /// R: the rotation nearest to T's matrix.
     pub(crate) rotation: Mat3,
+    /// R again.
+    pub(crate) turn: DQuat,
 }
 
 impl Frame {
-    pub(crate) const REST: Self = Self { world_from_rest: DAffine3::IDENTITY, rotation: Mat3::IDENTITY };
+    pub(crate) const REST: Self =
+        Self { world_from_rest: DAffine3::IDENTITY, rotation: Mat3::IDENTITY, turn: DQuat::IDENTITY };
+    /// How many numbers it is in a checkpoint.
+    pub(crate) const NUMBERS: usize = 25;
 
     /// For a checkpoint.
     pub(crate) fn numbers(&self) -> impl Iterator<Item = f64> {
         let place = self.world_from_rest;
         let matrices = place.matrix3.to_cols_array().into_iter().chain(self.rotation.to_cols_array());
-        matrices.chain(place.translation.to_array())
+        matrices.chain(place.translation.to_array()).chain(self.turn.to_array())
     }
 
     /// The reverse of [`Frame::numbers`].
@@ -29,7 +34,8 @@ impl Frame {
         let matrix3 = Mat3::from_cols_array(&std::array::from_fn(|_| next()));
         let rotation = Mat3::from_cols_array(&std::array::from_fn(|_| next()));
         let translation = Vec3::from_array(std::array::from_fn(|_| next()));
-        Self { world_from_rest: DAffine3 { matrix3, translation }, rotation }
+        let turn = DQuat::from_array(std::array::from_fn(|_| next()));
+        Self { world_from_rest: DAffine3 { matrix3, translation }, rotation, turn }
     }
 }
 
@@ -111,13 +117,13 @@ impl Pose {
     pub(crate) fn between(a: &Self, b: &Self, s: f64, frames: &mut [Frame]) {
         for (k, frame) in frames.iter_mut().enumerate() {
             let (a, b) = (&a.parts[k], &b.parts[k]);
-            let rotation =
-                Mat3::from_quat(if s >= 1.0 { b.rotation } else { a.rotation.slerp(b.rotation, s) });
+            let turn = if s >= 1.0 { b.rotation } else { a.rotation.slerp(b.rotation, s) };
+            let rotation = Mat3::from_quat(turn);
             let stretch = if s >= 1.0 { b.stretch } else { a.stretch * (1.0 - s) + b.stretch * s };
             let head = if s >= 1.0 { b.head } else { a.head.lerp(b.head, s) };
             let matrix3 = rotation * stretch;
             let translation = head - matrix3 * b.rest_head;
-            *frame = Frame { world_from_rest: DAffine3 { matrix3, translation }, rotation };
+            *frame = Frame { world_from_rest: DAffine3 { matrix3, translation }, rotation, turn };
         }
     }
 }

@@ -66,6 +66,15 @@ impl Kit {
                 range: "above 0, and at most 1",
             });
         }
+        let levels = f64::from(flesh.settings.levels);
+        if method == Method::Corotated && levels > 0.0 {
+            // its matrix is turned function by function, and a coarse one stands for cells that are turned differently
+            return Err(Error::Range {
+                what: "the number of finer levels, in frames of every cell's own,",
+                value: levels,
+                range: "0",
+            });
+        }
         let regions = match method {
             Method::BlendedLinear => blended(flesh)?,
             Method::GlobalLinear | Method::Corotated => {
@@ -75,9 +84,8 @@ impl Kit {
             }
         };
         let damping = flesh.settings.material.damping;
-        // without finer functions there is nothing to switch; in frames of their own, cells need all of them
-        let adaptation = flesh.settings.adaptation.clone();
-        let adaptation = adaptation.filter(|_| flesh.settings.levels > 0 && method != Method::Corotated);
+        // without finer functions there is nothing to switch
+        let adaptation = flesh.settings.adaptation.clone().filter(|_| flesh.settings.levels > 0);
         Ok(Self {
             sensors: if adaptation.is_some() { sensors(&flesh.hierarchy) } else { Vec::new() },
             adaptation,
@@ -235,20 +243,17 @@ impl Kit {
 }
 
 /// Coefficients of flesh that has followed its joints without any life of its own.
-pub(crate) fn skinned(kit: &Kit, frames: &[Frame]) -> Vec<Vec3> {
-    let place = |f: usize| {
+pub(crate) fn skinned(kit: &Kit, frames: &[Frame], coefficients: &mut [Vec3]) {
+    for (f, (place, shares)) in coefficients.iter_mut().zip(&kit.shares).enumerate() {
         let rest = kit.rest[f];
         let moved = |&(joint, weight): &(u32, f64)| {
             weight * frames[joint as usize].world_from_rest.transform_point3(rest)
         };
-        if f < kit.level_zero { kit.shares[f].iter().map(moved).sum() } else { Vec3::ZERO }
-    };
-    let mut coefficients: Vec<Vec3> = (0..kit.rest.len()).map(place).collect();
-    for &Driver { coefficient, ends, along } in &kit.drivers {
-        let [a, b] = ends.map(|end| frames[end.joint].world_from_rest.transform_point3(end.rest));
-        coefficients[coefficient as usize] = a.lerp(b, along);
+        *place = if f < kit.level_zero { shares.iter().map(moved).sum() } else { Vec3::ZERO };
     }
-    coefficients
+    for driver in &kit.drivers {
+        coefficients[driver.coefficient as usize] = driver.place(frames);
+    }
 }
 
 /// A region for every joint that has one, over the cells that lie in it whole.

@@ -38,6 +38,7 @@ mod nonlinear;
 mod player;
 mod region;
 mod regions;
+mod ride;
 
 pub use adaptation::Adaptation;
 pub use bones::{Bone, End, Joint, Skin};

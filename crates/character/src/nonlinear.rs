@@ -11,7 +11,7 @@ use glam::Mat4;
 use solid::{Law, Material, Tet};
 
 use crate::Error;
-use crate::flesh::{Driver, Flesh, Piece, region_joints};
+use crate::flesh::{Flesh, Piece, region_joints};
 use crate::frames::{Frame, Pose};
 use crate::kit::Kit;
 use crate::region::Region;
@@ -98,7 +98,9 @@ impl Nonlinear {
             before.copy_from(now);
             let mut frames = vec![Frame::REST; self.kit.joint_from_rest.len()];
             Pose::between(before, now, 1.0, &mut frames);
-            self.state = State::at_rest(kit::skinned(&self.kit, &frames));
+            let mut places = self.kit.rest.clone();
+            kit::skinned(&self.kit, &frames, &mut places);
+            self.state = State::at_rest(places);
             self.started = true;
             return Ok(Effort::default());
         }
@@ -194,9 +196,8 @@ impl Moving<'_> {
             *x =
                 if level_zero { frames[self.joints[f]].world_from_rest.transform_point3(rest) } else { rest };
         }
-        for &Driver { coefficient, ends, along } in &self.kit.drivers {
-            let [a, b] = ends.map(|end| frames[end.joint].world_from_rest.transform_point3(end.rest));
-            positions[coefficient as usize] = a.lerp(b, along);
+        for driver in &self.kit.drivers {
+            positions[driver.coefficient as usize] = driver.place(&frames);
         }
     }
 }

@@ -10,13 +10,17 @@ use crate::Error;
 use crate::adaptation::{Activity, JUDGED_EVERY};
 use crate::corotated::CorotatedSystem;
 use crate::frames::{Frame, Pose};
-use crate::kit::Kit;
+use crate::kit::{Kit, skinned};
 use crate::region::{Start, System};
+use crate::ride::Rides;
 
 /// Points pinned at most.
 const MOST_PINS: usize = 8;
 /// How much a pin yields, relative to the flesh under it: enough to let pins that contradict each other find a mean.
 const PIN_COMPLIANCE: f64 = 1e-9;
+
+/// How far linear flesh of a region goes from where its bones would take it, RMS, as a part of the character's size.
+const FARTHEST: f64 = 0.5;
 
 /// A character that moves.
 pub struct Player {
@@ -32,8 +36,15 @@ pub struct Player {
     poses: [Pose; 2],
     /// Frames of all joints where the last step ended, and where the next one does.
     frames: [Vec<Frame>; 2],
+    /// The same of coefficients.
+    rides: [Rides; 2],
+    /// x; Ẋ, how fast bones take them along; Q ė, how fast they move beyond that. Where cells have frames of their own strain leaves no
+    /// rotation out, and neither does inertia: then `carried` is all of their velocity.
     coefficients: Vec<Vec3>,
+    carried: Vec<Vec3>,
     velocities: Vec<Vec3>,
+    /// Where they would be if nothing pulled, and where they are at the step's end.
+    predicted: Vec<Vec3>,
     next: Vec<Vec3>,
     held: Vec<Vec3>,
     force: Vec<Vec3>,
@@ -45,6 +56,7 @@ pub struct Player {
     most_steps: usize,
     dropped: f64,
     steps: u64,
+    held_back: u64,
     started: bool,
 }
 
@@ -89,8 +101,11 @@ impl Player {
                 vec![Frame::REST; kit.joint_from_rest.len()],
                 vec![Frame::REST; kit.joint_from_rest.len()],
             ],
+            rides: [Rides::new(count), Rides::new(count)],
             coefficients: kit.rest.clone(),
+            carried: zeros.clone(),
             velocities: zeros.clone(),
+            predicted: zeros.clone(),
             next: zeros.clone(),
             held: kit.rest.clone(),
             force: zeros.clone(),
@@ -101,6 +116,7 @@ impl Player {
             most_steps: usize::MAX,
             dropped: 0.0,
             steps: 0,
+            held_back: 0,
             started: false,
             kit,
         })
@@ -124,6 +140,12 @@ impl Player {
     /// Steps taken so far.
     pub fn steps(&self) -> u64 {
         self.steps
+    }
+
+    /// Steps in which flesh swung so far from its bones that it was held back: by half of the character's size and more,
+    /// which linear strain has no answer to.
+    pub fn held_back(&self) -> u64 {
+        self.held_back
     }
 
     /// Coefficients as they are shown now.
@@ -180,19 +202,8 @@ impl Player {
         now.set(&self.kit.joint_from_rest, world_from_joints)?;
         before.copy_from(now);
         Pose::between(&self.poses[0], &self.poses[1], 1.0, &mut self.frames[0]);
-        for (f, shares) in self.kit.shares.iter().enumerate() {
-            let rest = self.kit.rest[f];
-            let place = |&(joint, weight): &(u32, f64)| {
-                weight * self.frames[0][joint as usize].world_from_rest.transform_point3(rest)
-            };
-            self.coefficients[f] =
-                if f < self.kit.level_zero { shares.iter().map(place).sum() } else { Vec3::ZERO };
-        }
-        self.velocities.fill(Vec3::ZERO);
-        self.hold(0);
-        for driver in &self.kit.drivers {
-            self.coefficients[driver.coefficient as usize] = self.held[driver.coefficient as usize];
-        }
+        skinned(&self.kit, &self.frames[0], &mut self.coefficients);
+        self.stop();
         self.remainder = 0.0;
         self.started = true;
         self.show();
@@ -201,9 +212,9 @@ impl Player {
 
     /// Lets all flesh move at one velocity, in m/s: after [`Player::teleport`], for a character that comes along at that speed.
     pub fn drift(&mut self, velocity: Vec3) {
-        self.velocities.fill(Vec3::ZERO);
+        self.stop();
         // the functions of level zero add up to one, the others only refine
-        self.velocities[..self.kit.level_zero].fill(velocity);
+        self.carried[..self.kit.level_zero].fill(velocity);
         self.show();
     }
 
@@ -274,12 +285,15 @@ impl Player {
 
     /// The state as bytes: the exact bits. Pins and pushes are the caller's, as the pose is.
     pub fn checkpoint(&self) -> Vec<u8> {
-        let flags = [f64::from(u8::from(self.started)), self.remainder, self.dropped, self.steps as f64];
-        let vectors = self.coefficients.iter().chain(&self.velocities).flat_map(|v| v.to_array());
+        let counts = [self.steps, self.held_back].map(|count| count as f64);
+        let flags =
+            [f64::from(u8::from(self.started)), self.remainder, self.dropped].into_iter().chain(counts);
+        let vectors = self.coefficients.iter().chain(&self.carried).chain(&self.velocities);
+        let vectors = vectors.flat_map(|v| v.to_array());
         let poses = self.poses.iter().flat_map(Pose::numbers);
         let frames = self.frames[0].iter().flat_map(Frame::numbers);
         let active = self.activity.iter().flat_map(Activity::numbers);
-        let numbers = flags.into_iter().chain(vectors).chain(poses).chain(frames).chain(active);
+        let numbers = flags.chain(vectors).chain(poses).chain(frames).chain(active);
         numbers.flat_map(f64::to_le_bytes).collect()
     }
 
@@ -290,7 +304,7 @@ impl Player {
         let count = self.coefficients.len();
         let pose_len = self.poses[0].numbers().count();
         let active = if self.activity.is_some() { 2 * self.kit.sensors.len() } else { 0 };
-        let expected = 4 + 6 * count + 2 * pose_len + 21 * self.frames[0].len() + active;
+        let expected = 5 + 9 * count + 2 * pose_len + Frame::NUMBERS * self.frames[0].len() + active;
         if !rest.is_empty() || words.len() != expected {
             return Err(foreign);
         }
@@ -298,8 +312,8 @@ impl Player {
         let mut next = || numbers.next().unwrap_or(0.0);
         self.started = next() != 0.0;
         (self.remainder, self.dropped) = (next(), next());
-        self.steps = next() as u64;
-        for v in self.coefficients.iter_mut().chain(&mut self.velocities) {
+        (self.steps, self.held_back) = (next() as u64, next() as u64);
+        for v in self.coefficients.iter_mut().chain(&mut self.carried).chain(&mut self.velocities) {
             *v = Vec3::new(next(), next(), next());
         }
         self.poses.iter_mut().for_each(|pose| pose.set_numbers(&mut next));
@@ -307,28 +321,28 @@ impl Player {
         if let Some(activity) = &mut self.activity {
             activity.set_numbers(&self.kit.sensors, &mut next);
         }
+        self.rides[0].set(&self.kit, &self.frames[0]);
         self.show();
         Ok(())
     }
 
     /// held ← where bones hold coefficients, by the frames of `which`.
     fn hold(&mut self, which: usize) {
-        let frames = &self.frames[which];
         for driver in &self.kit.drivers {
-            let [a, b] = driver.ends.map(|end| frames[end.joint].world_from_rest.transform_point3(end.rest));
-            self.held[driver.coefficient as usize] = a.lerp(b, driver.along);
+            self.held[driver.coefficient as usize] = driver.place(&self.frames[which]);
         }
     }
 
     fn inner_step(&mut self, s: f64) -> Result<(), Error> {
         Pose::between(&self.poses[0], &self.poses[1], s, &mut self.frames[1]);
         self.hold(1);
+        self.predict();
         self.switch();
         self.next.fill(Vec3::ZERO);
         let [start, end] = &self.frames;
         let from = Start {
             coefficients: &self.coefficients,
-            velocities: &self.velocities,
+            predicted: &self.predicted,
             held: &self.held,
             force: &self.force,
             gravity: self.kit.gravity,
@@ -339,21 +353,77 @@ impl Player {
             system.step(frames, &from, &mut self.next)?;
         }
         if let Some((system, flesh)) = self.corotated.as_mut().zip(self.kit.corotated.as_ref()) {
+            let [before, after] = &self.rides;
+            for (f, next) in self.next.iter_mut().enumerate() {
+                let own = self.coefficients[f] - before.places[f];
+                *next = after.places[f] + before.turned(after, f, own);
+            }
             system.step(&self.kit, flesh, end, &from, &mut self.next)?;
         }
+        self.hold_back();
         if !self.pins.is_empty() {
             self.meet_pins(s)?;
         }
         for driver in &self.kit.drivers {
             self.next[driver.coefficient as usize] = self.held[driver.coefficient as usize];
         }
-        for ((x, v), next) in self.coefficients.iter_mut().zip(&mut self.velocities).zip(&self.next) {
-            *v = (*next - *x) / self.kit.step;
-            *x = *next;
+        let per_second = 1.0 / self.kit.step;
+        let [from, to] = &self.rides;
+        for (f, &next) in self.next.iter().enumerate() {
+            if self.corotated.is_some() {
+                self.carried[f] = (next - self.coefficients[f]) * per_second;
+            } else {
+                let own = from.turned(to, f, self.coefficients[f] - from.places[f]);
+                self.velocities[f] = (next - to.places[f] - own) * per_second;
+                self.carried[f] = (to.places[f] - from.places[f]) * per_second;
+            }
+            self.coefficients[f] = next;
         }
         self.frames.swap(0, 1);
+        self.rides.swap(0, 1);
         self.steps += 1;
         Ok(())
+    }
+
+    /// predicted ← where coefficients would be at the step's end if nothing pulled.
+    fn predict(&mut self) {
+        self.rides[1].set(&self.kit, &self.frames[1]);
+        let h = self.kit.step;
+        let [from, to] = &self.rides;
+        for (f, predicted) in self.predicted.iter_mut().enumerate() {
+            let own = self.coefficients[f] - from.places[f] + h * self.velocities[f];
+            *predicted = if self.corotated.is_some() {
+                self.coefficients[f] + h * self.carried[f]
+            } else {
+                from.places[f] + h * self.carried[f] + from.turned(to, f, own)
+            };
+        }
+    }
+
+    /// Holds regions back that have swung further from their bones than [`FARTHEST`] allows. Strain that is linear does not stiffen, and
+    /// bones that turn by radians in a frame would throw flesh many times its own size.
+    fn hold_back(&mut self) {
+        let (limit, places) = (FARTHEST * self.size, &self.rides[1].places);
+        if self.systems.iter().all(|system| system.swing(&self.next, places) <= limit) {
+            return;
+        }
+        // every coefficient keeps what its regions leave to it
+        self.predicted.fill(Vec3::ZERO);
+        for system in &self.systems {
+            let keep = (limit / system.swing(&self.next, places)).min(1.0);
+            system.share(keep, &self.next, places, &mut self.predicted);
+        }
+        for ((next, place), kept) in self.next.iter_mut().zip(places).zip(&self.predicted) {
+            *next = *place + *kept;
+        }
+        self.held_back += 1;
+    }
+
+    /// Flesh at rest where it is, with bones as the last step left them.
+    fn stop(&mut self) {
+        self.carried.fill(Vec3::ZERO);
+        self.velocities.fill(Vec3::ZERO);
+        self.rides[0].set(&self.kit, &self.frames[0]);
     }
 
     /// Switches functions on and off, where they do; those that are off fade.
@@ -363,9 +433,9 @@ impl Player {
             let seconds = JUDGED_EVERY as f64 * self.kit.step;
             activity.judge(&self.kit.sensors, &self.coefficients, seconds);
         }
-        let functions = self.coefficients.iter().zip(activity.active()).zip(&mut self.held);
-        for ((c, _), held) in functions.filter(|((_, active), _)| !**active) {
-            *held = Activity::faded(*c, self.kit.step, self.size);
+        for (f, held) in self.held.iter_mut().enumerate().filter(|(f, _)| !activity.active()[*f]) {
+            let c = self.rides[0].turned(&self.rides[1], f, self.coefficients[f]);
+            *held = Activity::faded(c, self.kit.step, self.size);
         }
     }
 
@@ -430,21 +500,32 @@ impl Player {
             let sum: f64 = shares.iter().map(|share| share.1).sum();
             self.coefficients[f] = shares.iter().map(moved).sum::<Vec3>() / sum.max(f64::MIN_POSITIVE);
         }
-        self.velocities.fill(Vec3::ZERO);
         self.hold(1);
         for driver in &self.kit.drivers {
             self.coefficients[driver.coefficient as usize] = self.held[driver.coefficient as usize];
         }
         self.frames.swap(0, 1);
+        self.stop();
     }
 
     /// shown ← coefficients at this very instant; bones where the pose has them.
     fn show(&mut self) {
-        for (shown, (x, v)) in self.shown.iter_mut().zip(self.coefficients.iter().zip(&self.velocities)) {
-            *shown = *x + self.remainder * *v;
-        }
         Pose::between(&self.poses[0], &self.poses[1], 1.0, &mut self.frames[1]);
         self.hold(1);
+        if self.remainder == 0.0 {
+            self.shown.copy_from_slice(&self.coefficients);
+        } else if self.corotated.is_some() {
+            for (shown, (x, v)) in self.shown.iter_mut().zip(self.coefficients.iter().zip(&self.carried)) {
+                *shown = *x + self.remainder * *v;
+            }
+        } else {
+            self.rides[1].set(&self.kit, &self.frames[1]);
+            let [from, to] = &self.rides;
+            for (f, shown) in self.shown.iter_mut().enumerate() {
+                let own = self.coefficients[f] - from.places[f] + self.remainder * self.velocities[f];
+                *shown = to.places[f] + from.turned(to, f, own);
+            }
+        }
         for driver in &self.kit.drivers {
             self.shown[driver.coefficient as usize] = self.held[driver.coefficient as usize];
         }

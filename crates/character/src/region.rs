@@ -7,10 +7,11 @@
 //! ```
 //!
 //! T and R at the step's *end*, so that strain may be taken as linear and matrices are constant. A step of backward Euler over h,
-//! with Rayleigh damping α M + β K relative to the bone, finds the displacement d′ at its end:
+//! with Rayleigh damping α M + β K relative to the bone, finds the displacement d′ at its end from where inertia would take it
+//! ([`Rides`](crate::ride::Rides)):
 //!
 //! ```text
-//! M (d′ − p)/h² + αM (d′ − d)/h + K d′ + βK (d′ − d)/h = Rᵀf,     p = Rᵀ(x + h v − T r).
+//! M (d′ − p)/h² + αM (d′ − d)/h + K d′ + βK (d′ − d)/h = Rᵀf,     p = Rᵀ(X + h Ẋ + Q′(e + h ė) − T r).
 //! ```
 //!
 //! With γ = β/(h + β) and u = d′ − γ d the right-hand side needs M alone:
@@ -19,7 +20,8 @@
 //! A u = M [ p/h² + (α/h) d − γ(1/h² + α/h) d ] + Rᵀf,     A = (1/h² + α/h) M + (1 + β/h) K.
 //! ```
 //!
-//! Differs: the paper leaves d in world axes, takes T where the step begins, and damps against the world.
+//! Differs: the paper leaves d in world axes, takes T where the step begins, damps against the world, and has no inertia
+//! in turning axes.
 
 use std::sync::Arc;
 
@@ -317,9 +319,9 @@ impl Solve {
 /// What a step starts from and is driven by.
 #[derive(Clone, Copy)]
 pub(crate) struct Start<'a> {
-    /// Where coefficients are, and how fast.
+    /// Where coefficients are, and where they would be at the step's end if nothing pulled.
     pub(crate) coefficients: &'a [Vec3],
-    pub(crate) velocities: &'a [Vec3],
+    pub(crate) predicted: &'a [Vec3],
     /// Where bones hold coefficients at the step's end, and where those that are switched off are.
     pub(crate) held: &'a [Vec3],
     /// On coefficients, in newtons.
@@ -376,6 +378,25 @@ impl System {
         self.region.joint as usize
     }
 
+    /// How far coefficients are from `places`, RMS by their masses, in metres.
+    pub(crate) fn swing(&self, coefficients: &[Vec3], places: &[Vec3]) -> f64 {
+        let masses = self.region.functions.iter().zip(self.region.mass.weights()).zip(&self.region.shares);
+        let [mut sum, mut mass] = [0.0, f64::MIN_POSITIVE];
+        for ((&f, &weight), &share) in masses {
+            sum += share * weight * coefficients[f as usize].distance_squared(places[f as usize]);
+            mass += share * weight;
+        }
+        (sum / mass).sqrt()
+    }
+
+    /// Adds this region's part of what is `kept` of the way from `places`.
+    pub(crate) fn share(&self, keep: f64, coefficients: &[Vec3], places: &[Vec3], kept: &mut [Vec3]) {
+        for (&f, &share) in self.region.functions.iter().zip(&self.region.shares) {
+            let f = f as usize;
+            kept[f] += share * keep * (coefficients[f] - places[f]);
+        }
+    }
+
     /// Adds to `after` how far coefficients are moved within a step by forces on them; after a [`System::step`], of whose functions
     /// the same are free.
     pub(crate) fn respond(&mut self, end: &Frame, force: &[Vec3], after: &mut [Vec3]) -> Result<(), Error> {
@@ -414,7 +435,7 @@ impl System {
             };
             let before = from.coefficients[f];
             let d = to_start * (before - was);
-            let p = to_end * (before + h * from.velocities[f] - is);
+            let p = to_end * (from.predicted[f] - is);
             self.displacement[k] = gamma * d;
             self.scratch[k] = inertia * p + drag * d;
             // what is given, measured as u; of what is not, a guess

@@ -7,7 +7,7 @@ mod common;
 use character::{Adaptation, Flesh, Kit, Method, Player, Settings};
 use common::{BLEND, RADIUS, bar, bent, volume};
 use geometry::{Random, Vec3};
-use glam::Mat4;
+use glam::{DAffine3, DQuat, Mat4};
 
 const STEP: f64 = 1.0 / 120.0;
 
@@ -131,15 +131,18 @@ fn corotated_flesh_keeps_its_volume_bent_and_twisted() {
 /// Poses that jump at random, and a point that is dragged about: nothing grows, and afterwards it comes to rest.
 #[test]
 fn random_poses_and_drags_leave_it_bounded() {
-    let (bar, flesh) = flesh(Settings { cells: 150, ..Settings::default() });
-    // blended flesh grows without bound in turns of two radians a frame
-    let turns = [(Method::BlendedLinear, 0.5), (Method::GlobalLinear, 2.0), (Method::Corotated, 2.0)];
-    for (method, turn) in turns {
+    let material = solid::Material { damping: 0.3, ..Settings::default().material };
+    let (bar, flesh) = flesh(Settings { cells: 150, material, ..Settings::default() });
+    let turn = 2.0;
+    for method in [Method::BlendedLinear, Method::GlobalLinear, Method::Corotated] {
         let mut player = Player::new(Kit::new(&flesh, method, STEP).unwrap()).unwrap();
         let mut random = Random::new(3);
         let mut farthest = 0.0_f64;
         for k in 0..120 {
-            let pose = bent(turn * random.vec3().x, turn * random.vec3().y);
+            let whole = random.vec3() * turn;
+            let whole = DAffine3::from_quat(DQuat::from_scaled_axis(whole)).as_affine3();
+            let pose =
+                bent(turn * random.vec3().x, turn * random.vec3().y).map(|joint| Mat4::from(whole) * joint);
             let place = bar.skin.points[120] + 0.3 * random.vec3();
             player.pin(120, (k % 20 < 10).then_some(place)).unwrap();
             player.step(&pose, 1.0 / 30.0).unwrap();
@@ -147,10 +150,10 @@ fn random_poses_and_drags_leave_it_bounded() {
         }
         player.pin(120, None).unwrap();
         let still: [Mat4; 2] = bent(0.0, 0.0);
-        (0..300).for_each(|_| player.step(&still, 1.0 / 30.0).unwrap());
+        (0..400).for_each(|_| player.step(&still, 1.0 / 30.0).unwrap());
         let apart =
             surface(&player).iter().zip(&bar.skin.points).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);
         println!("{method:?}: {farthest:.2} m at most, {apart:.1e} m from rest afterwards");
-        assert!(farthest < 4.0 && apart < 5e-2, "{method:?}: {farthest} {apart}");
+        assert!(farthest < 6.0 && apart < 5e-2, "{method:?}: {farthest} {apart}");
     }
 }

@@ -127,7 +127,7 @@ impl Default for Skeleton {
 impl Settings for Skeleton {
     const KIND: &'static str = "skeleton";
     const SUMMARY: &'static str = "flesh around the bones of a skinned character";
-    const VERSION: u32 = 3;
+    const VERSION: u32 = 4;
 }
 
 impl Layer for Skeleton {

@@ -6,8 +6,12 @@ mod common;
 
 use std::path::{Path, PathBuf};
 
+use std::sync::Arc;
+
+use clip::{Clip, Frame, MemoryFrames};
 use common::reader;
-use shot::{Bake, BakeOptions, Context};
+use geometry::Random;
+use shot::{Bake, BakeOptions, Context, Reader};
 
 fn bake_in(folder: &Path, text: &str, frames: &str) -> Result<Bake, shot::Error> {
     let frames = Some(frames.parse().unwrap());
@@ -97,6 +101,55 @@ fn every_skinned_file_with_a_volume_bakes() {
     assert!(baked > 0);
 }
 
+/// A quadruped whose joints all jump by up to two radians from frame to frame.
+fn jumping() -> Clip {
+    let sample = samples::all().iter().find(|sample| sample.name == "quadruped").unwrap();
+    let clip = (sample.make)();
+    let mut random = Random::new(11);
+    let frames: Vec<Frame> = (0..16)
+        .map(|_| {
+            let mut pose = clip.skeleton.as_ref().unwrap().rest_pose();
+            for joint in &mut pose {
+                joint.rotation *= glam::Quat::from_scaled_axis(2.0 * random.vec3().as_vec3());
+            }
+            let skeleton = clip.skeleton.as_ref().unwrap();
+            let deformed = |mesh: &clip::Mesh| {
+                let skin = mesh.skin.as_ref().unwrap();
+                skin.deform(&mesh.rest_points, &skeleton.world_from_joints(&pose))
+            };
+            Frame { points: clip.meshes.iter().map(deformed).collect(), pose: pose.clone() }
+        })
+        .collect();
+    clip.with_frames(Arc::new(MemoryFrames::new(frames)))
+}
+
+/// In quick turns what pushes flesh outwards beats a constant matrix, and blended flesh once grew to thousands of kilometres.
+#[test]
+fn poses_that_jump_by_two_radians_leave_flesh_near_its_bones() {
+    let registry = layers::registry().with_sample("jumping", jumping);
+    for method in ["blended", "linear"] {
+        let text = shot(
+            "sample = \"jumping\"",
+            &format!("cells = 150\npre_roll = 0.0\nmethod = \"{method}\"\nsteps_per_second = 120.0"),
+        );
+        let folder = tempfile::tempdir().unwrap();
+        let shot = Reader::new(registry.clone()).parse("shot", &text, "".as_ref()).unwrap();
+        let options = BakeOptions { out: Some(folder.path().into()), ..BakeOptions::default() };
+        let bake = shot.bake(&options, &Context::SILENT).unwrap();
+        let rest = bake.clip.meshes[0].rest_points.iter().map(|p| geometry::Vec3::from(p.map(f64::from)));
+        let size = geometry::Bounds::of(rest).diagonal();
+        let (input, mut farthest) = (shot.open_input().unwrap(), 0.0_f64);
+        for index in 0..16 {
+            let (a, b) = (input.frame(index).unwrap(), bake.clip.frame(index).unwrap());
+            let pairs = a.points[0].iter().zip(&b.points[0]);
+            let apart = |(a, b): (&[f32; 3], &[f32; 3])| glam::Vec3::from(*a).distance(glam::Vec3::from(*b));
+            farthest = farthest.max(f64::from(pairs.map(apart).fold(0.0, f32::max)) / size);
+        }
+        println!("{method}: {farthest:.2} of its size from its skin; {:?}", bake.layers[0].fallbacks);
+        assert!(farthest < 3.0, "{method}: {farthest}");
+    }
+}
+
 #[test]
 fn mistakes_are_named() {
     let mistakes = |layer: &str| {
@@ -123,7 +176,7 @@ fn free_joints_swing_with_the_flesh_and_come_out_turned() {
     let (animated, held, clip) = bake("");
     assert_eq!(animated.pose, held.pose);
     let (_, swung, _) = bake("free = [\"tail_*\"]");
-    let far = |frame: &clip::Frame| {
+    let far = |frame: &Frame| {
         let pairs = frame.points[0].iter().zip(&animated.points[0]);
         pairs.map(|(p, q)| glam::Vec3::from(*p).distance(glam::Vec3::from(*q))).fold(0.0, f32::max)
     };

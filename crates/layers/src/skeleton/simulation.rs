@@ -100,6 +100,14 @@ impl Living {
         .map_err(LayerError::new)
     }
 
+    /// Steps so far in which flesh was held back.
+    fn held_back(&self) -> u64 {
+        match &self.mover {
+            Mover::Player(player) => player.held_back(),
+            Mover::Engine(_) => 0,
+        }
+    }
+
     /// How far the joints go from frame to frame.
     fn steps(&mut self, index: usize) -> Result<Steps, LayerError> {
         let clip = self.input.clip.clone();
@@ -152,6 +160,7 @@ impl Simulation for Living {
         let Some(skeleton) = &self.input.clip.skeleton else { return Ok(frame.into()) };
         let pose = skeleton.world_from_joints(&frame.pose);
         let steps = self.steps(index)?;
+        let held_back = self.held_back();
         let was_cut = match index {
             0 => self.begin(&pose, &steps).map(|()| false),
             _ => self.go_on(&pose, &steps),
@@ -201,6 +210,13 @@ impl Simulation for Living {
         }
         if was_cut {
             result.fallbacks.push("the animation cuts here: the flesh was carried along".into());
+        }
+        let held_back = self.held_back() - held_back;
+        if held_back > 0 {
+            result.fallbacks.push(format!(
+                "bones moved so fast that flesh swung by half of the character's size: it was held back in \
+                 {held_back} steps; `method = \"nonlinear\"` needs no such limit"
+            ));
         }
         Ok(result)
     }
