@@ -1,6 +1,7 @@
 //! What is handed back: bytes and errors of the three ways in which a rig is delivered, and what is left of a loop to be closed.
 
 use std::process::ExitCode;
+use std::time::Instant;
 
 use clip::{Clip, JointsDelivery, ReadOptions, SkinDelivery, WriteOptions};
 use serde_json::{Map, json};
@@ -11,6 +12,9 @@ use crate::scratch::Scratch;
 
 /// What is baked: the demos, as they come.
 const CORRECTIVE: &str = include_str!("../../crates/cli/demos/corrective.toml");
+const DRESS: &str = include_str!("../../crates/cli/demos/dress.toml");
+/// Frames of the dress that are timed.
+const TIMED: usize = 12;
 const LOOP: &str = include_str!("../../crates/cli/demos/loop.toml");
 
 /// Runs the benchmark.
@@ -45,13 +49,32 @@ fn measure() -> Result<(), Failure> {
     let looped = self::baked("loop", LOOP, &folder)?.looped;
     let gap = looped.map(|report| report.gap_m() / report.size_m);
     println!("\nloop: {:.3} % of its size was left to be closed", 100.0 * gap.unwrap_or(f64::NAN));
-    // a garment on a walking figure is to be timed here
-    let dress: Option<f64> = None;
+    let dress = dress_ms_per_frame(&folder)?;
     let result = json!({
         "bench": "delivery", "bytes": bytes, "error_mm": errors, "loop_gap": gap, "dress_ms_per_frame": dress,
     });
     println!("{result}");
     Ok(())
+}
+
+/// Milliseconds for a frame of `demo dress` in its walk: its start, and what is prepared for it, are baked before.
+fn dress_ms_per_frame(folder: &Scratch) -> Result<f64, Failure> {
+    let shot = followthrough::reader().parse("dress", DRESS, folder.path())?;
+    let bake = |last: usize| -> Result<(Bake, f64), Failure> {
+        let frames = Some(format!("0-{last}").parse()?);
+        let options =
+            BakeOptions { out: Some(folder.path().join("dress")), frames, ..BakeOptions::default() };
+        let begin = Instant::now();
+        Ok((shot.bake(&options, &Context::SILENT)?, begin.elapsed().as_secs_f64()))
+    };
+    bake(0)?;
+    // takes up the checkpoint of frame 0, as going on does, and prepares everything anew
+    let prepared = bake(1)?.1;
+    let (baked, seconds) = bake(1 + TIMED)?;
+    let points: usize = baked.clip.meshes.iter().map(clip::Mesh::point_count).sum();
+    let each = 1e3 * (seconds - prepared).max(0.0) / (TIMED - 1) as f64;
+    println!("dress: {each:.0} ms a frame, {points} points in the scene");
+    Ok(each)
 }
 
 /// A shot of ours, baked and not delivered.

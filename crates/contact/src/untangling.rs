@@ -6,13 +6,13 @@
 //! wanders over to them as it shrinks. Found anew after each step while anything intersects; where nothing crosses,
 //! nothing is exempt, and the guarantee is whole again.
 //!
-//! Points inside an obstacle whose sides are told apart ([`Sides::Front`]), or inside a closed one that most of their piece is outside of,
+//! Points inside an obstacle whose sides are told apart ([`Sides::Front`]), or inside a solid one that most of their piece is outside of,
 //! are led to its surface, and their pairs with it are exempt until they are out. Pinned ones cannot be: see [`Exemptions`].
 
 mod contour_force;
 mod exemptions;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::f64::consts::TAU;
 
 use geometry::Vec3;
@@ -25,6 +25,9 @@ use contour_force::contour_force;
 
 pub use contour_force::ContourForce;
 pub use exemptions::Exemptions;
+
+/// Holes of a surface that has an inside, as a share of its area: half of it in a bowl, a few hundredths in a body without a head.
+const MAX_OPENING: f64 = 0.25;
 
 /// Intersections of surfaces at one time.
 #[derive(Clone, Debug, Default)]
@@ -173,7 +176,7 @@ fn triangles_of(mesh: &CollisionMesh, surface: u32) -> impl Iterator<Item = [u32
     mesh.triangles().iter().filter(move |t| range.contains(&(t[0] as usize))).copied()
 }
 
-/// Free points to be led out of obstacles: those inside one-sided ones, and inside closed ones that most of their piece is outside of.
+/// Free points to be led out of obstacles: those inside one-sided ones, and inside solid ones that most of their piece is outside of.
 /// Points joined by triangles that the obstacle does not cut are on the same side of it, so one of them is asked for all.
 fn inside(
     mesh: &CollisionMesh,
@@ -188,7 +191,7 @@ fn inside(
             crossings.iter().filter(|c| c.iter().any(|&t| is_part(t))).flatten().copied().collect();
         let leads_out = obstacle.sides == Sides::Front;
         // from both sides alike, what nothing crosses is where it belongs
-        if !leads_out && (cut.is_empty() || !is_closed(mesh, number)) {
+        if !leads_out && (cut.is_empty() || !is_solid(mesh, x, number)) {
             continue;
         }
         let corners: Vec<[Vec3; 3]> =
@@ -217,12 +220,49 @@ fn is_inside(obstacle: &CollisionSurface, corners: &[[Vec3; 3]], bounds: &geomet
     bounds.contains(p) && corners.iter().map(|t| solid_angle(t, p)).sum::<f64>() > 0.5 * 2.0 * TAU
 }
 
-/// Whether each edge of a surface is between two triangles.
-fn is_closed(mesh: &CollisionMesh, surface: usize) -> bool {
+/// Whether a surface has an inside: it is closed, or its holes, each counted as a disc of the same circumference, are small beside it. Bodies of
+/// characters are open where a head or a hand was put on.
+fn is_solid(mesh: &CollisionMesh, x: &[Vec3], surface: usize) -> bool {
     let range = mesh.points_of(surface);
-    let mut own =
+    let is_rim = |e: &u32| mesh.around_edge(*e).len() == 1;
+    let own =
         (0..mesh.edges().len() as u32).filter(|&e| range.contains(&(mesh.edges()[e as usize][0] as usize)));
-    own.all(|edge| mesh.around_edge(edge).len() == 2)
+    let rims: Vec<[u32; 2]> = own.filter(is_rim).map(|e| mesh.edges()[e as usize]).collect();
+    if rims.is_empty() {
+        return true;
+    }
+    let area = |[a, b, c]: [u32; 3]| {
+        let [a, b, c] = [a, b, c].map(|v| x[v as usize]);
+        0.5 * (b - a).cross(c - a).length()
+    };
+    let whole: f64 = triangles_of(mesh, surface as u32).map(area).sum();
+    let disc = |length: f64| length * length / (2.0 * TAU);
+    circumferences(&rims, x).into_iter().map(disc).sum::<f64>() < MAX_OPENING * whole
+}
+
+/// The lengths of what edges join to.
+fn circumferences(edges: &[[u32; 2]], x: &[Vec3]) -> Vec<f64> {
+    let mut around = BTreeMap::<u32, Vec<u32>>::new();
+    for &[a, b] in edges {
+        around.entry(a).or_default().push(b);
+        around.entry(b).or_default().push(a);
+    }
+    let (mut seen, mut lengths) = (BTreeSet::new(), Vec::new());
+    for &seed in around.keys() {
+        let (mut length, mut open) = (0.0, vec![seed]);
+        while let Some(v) = open.pop() {
+            if !seen.insert(v) {
+                continue;
+            }
+            for &other in &around[&v] {
+                // from either end once
+                length += 0.5 * x[v as usize].distance(x[other as usize]);
+                open.push(other);
+            }
+        }
+        lengths.push(length);
+    }
+    lengths
 }
 
 /// For each point, whether less than half of the piece that it belongs to is inside.
@@ -321,6 +361,32 @@ mod tests {
             rounds += 1;
         }
         assert!(intersections.is_empty(), "{} of {begin} left", intersections.crossings.len());
+    }
+
+    /// A ball with a hole as large as a neck still has an inside, out of which a sheet is led that hangs in it by a corner; a bowl has none.
+    #[test]
+    fn a_body_with_a_hole_has_an_inside_and_a_bowl_has_none() {
+        let led_out = |top: f64| {
+            let mut ball = Shape::Sphere { radius: 0.3 }.surface("ball", 0.04).unwrap();
+            let places = ball.rest_positions.clone();
+            ball.triangles.retain(|t| t.iter().all(|&v| places[v as usize].y < top));
+            let (points, triangles) = folded_sheet(24, 1, 0.0);
+            let points: Vec<Vec3> = points.iter().map(|p| *p - Vec3::new(0.2, 0.05, 0.5)).collect();
+            let sheet = CollisionSurface::free("sheet", points, triangles);
+            let ball = CollisionSurface { is_obstacle: true, ..ball };
+            let mesh = CollisionMesh::new(vec![sheet, ball]).unwrap();
+            let x = self::places(&mesh);
+            let found = Intersections::find(&mesh, &x, &Exemptions::default()).unwrap();
+            assert!(found.crossings.len() > 20);
+            let deep = mesh.points_of(0).filter(|&p| x[p].length() < 0.25);
+            let is_led = |p: &usize| found.inside.contains(&(*p as u32, 1));
+            (deep.clone().filter(is_led).count(), deep.count())
+        };
+        for top in [1.0, 0.28] {
+            let (led, deep) = led_out(top);
+            assert!(deep > 50 && led == deep, "{top}: {led} of {deep}");
+        }
+        assert_eq!(led_out(0.0).0, 0);
     }
 
     #[test]

@@ -44,8 +44,29 @@ pub(crate) fn explain(error: dynamics::Error) -> LayerError {
         dynamics::Error::Stuck { .. } => {
             "something there is pinched, tangled or pulled apart: look at the input there, raise `tolerance`, lower the stiffness or `contact.thickness`, or set `substeps` to a number"
         }
+        dynamics::Error::Linear(linear::Error::NotPositiveDefinite { point }) => {
+            // numbers of a matrix mean nothing to an artist
+            let sentence = format!(
+                "no step is stable: around point {point} forces grow faster than any step can follow"
+            );
+            let help = "something there is pinched between what does not give way, or far out of scale: look at the input there, lower `contact.thickness` or the stiffness, keep pinned points out of obstacles, or set `substeps` to a number";
+            return LayerError::new(sentence).with_help(help);
+        }
         dynamics::Error::NotFinite { .. } => "raise `substeps`, or look for a jump in the input",
         _ => return LayerError::new(error),
     };
     LayerError::new(error).with_help(help)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_matrix_that_is_not_definite_ends_in_words_with_a_remedy() {
+        let error = explain(linear::Error::NotPositiveDefinite { point: 688 }.into());
+        let sentence = error.to_string();
+        assert!(sentence.contains("point 688") && !sentence.contains("definite"), "{sentence}");
+        assert!(error.remedy().is_some_and(|help| help.contains("contact.thickness")));
+    }
 }
