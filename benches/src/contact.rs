@@ -65,7 +65,7 @@ fn read(arguments: &[String]) -> Option<Options> {
 /// Prints the table; gives the number of crossings.
 fn measure(options: &Options) -> Result<usize, Box<dyn std::error::Error>> {
     println!(
-        "{:<16} {:>6} {:>8} {:>10} {:>9} {:>9} {:>7} {:>6} {:>8} {:>8}",
+        "{:<16} {:>6} {:>8} {:>10} {:>9} {:>9} {:>7} {:>6} {:>8} {:>8} {:>10}",
         "scene",
         "points",
         "frames",
@@ -75,7 +75,8 @@ fn measure(options: &Options) -> Result<usize, Box<dyn std::error::Error>> {
         "Newton",
         "steps",
         "contacts",
-        "stretch"
+        "stretch",
+        "over limit"
     );
     let mut table = Map::new();
     let mut total = 0;
@@ -84,7 +85,7 @@ fn measure(options: &Options) -> Result<usize, Box<dyn std::error::Error>> {
         let with = scene.run(true)?;
         let plain = scene.run(false)?;
         println!(
-            "{:<16} {:>6} {:>8} {:>10} {:>9.1} {:>9.1} {:>7.1} {:>6.1} {:>8} {:>7.1}%{}",
+            "{:<16} {:>6} {:>8} {:>10} {:>9.1} {:>9.1} {:>7.1} {:>6.1} {:>8} {:>7.1}% {:>9.2}%{}",
             scene.name,
             scene.points.len(),
             with.frames,
@@ -95,6 +96,7 @@ fn measure(options: &Options) -> Result<usize, Box<dyn std::error::Error>> {
             with.steps as f64 / with.frames as f64,
             with.contacts,
             100.0 * with.max_stretch,
+            100.0 * with.over_limit,
             if with.lag > 0.0 { format!("  waited {:.1} mm", 1e3 * with.lag) } else { String::new() },
         );
         if let (Some(folder), Some(clip)) = (&options.films, &with.clip) {
@@ -111,6 +113,7 @@ fn measure(options: &Options) -> Result<usize, Box<dyn std::error::Error>> {
                 "plain_ms_per_frame": plain.ms_per_frame,
                 "contacts": with.contacts,
                 "max_stretch": with.max_stretch,
+                "max_over_limit": with.over_limit,
                 "lag": with.lag,
             }),
         );

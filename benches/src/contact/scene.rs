@@ -7,7 +7,7 @@ use clip::{Clip, Frame, MemoryFrames, Mesh};
 use contact::{Attachment, AuditedSurface, BarrierContact, CollisionSurface, audit};
 use dynamics::{Body, ContactModel, Elements, FnGuide, Forces, Guide, Settings, Span, State, Stepper};
 use geometry::Vec3;
-use shell::{ClothBuilder, Material};
+use shell::{ClothBuilder, FabricStrain, Material};
 
 /// Frames per second.
 pub(crate) const RATE: f64 = 24.0;
@@ -43,6 +43,8 @@ pub(crate) struct Outcome {
     /// Active contacts, in the fullest frame.
     pub(crate) contacts: usize,
     pub(crate) max_stretch: f64,
+    /// By how much warp or weft of a triangle was beyond its limit at most, as a share of it.
+    pub(crate) over_limit: f64,
     /// The furthest that an obstacle was behind its animation, in metres.
     pub(crate) lag: f64,
     pub(crate) clip: Option<Clip>,
@@ -77,16 +79,17 @@ impl Scene {
         let cloth = ClothBuilder::new(&self.points, &self.triangles, &material).build()?;
         let mut known = vec![false; self.points.len()];
         self.pinned.iter().for_each(|&p| known[p] = true);
-        let friction = material.damping_time();
+        let (friction, limits) = (material.damping_time(), cloth.strain_limits());
         let body = Body::builder(cloth.masses.clone())
             .energy(Elements::new(cloth.membranes.iter().copied()).damped(friction))
             .energy(Elements::new(cloth.hinges).damped(friction))
             .force(Forces(Elements::new(cloth.air)))
             .known(known.clone())
+            .limit(limits)
             .gravity(-9.81 * Vec3::Y)
             .build()?;
         let surface = CollisionSurface {
-            known,
+            known: known.clone(),
             thickness: self.thickness,
             friction: self.friction,
             self_contact: self.self_contact,
@@ -103,7 +106,7 @@ impl Scene {
         collision.place_obstacles(&self.obstacles_at(0.0).concat())?;
 
         let mut outcome = Outcome { frames: self.frames, ..Outcome::default() };
-        let mut stored = vec![self.stored(&state, 0.0)];
+        let mut stored = vec![self.stored(&state, collision.obstacle_positions())];
         let mut spent = 0.0;
         for frame in 1..=self.frames {
             let (from, to) = ((frame - 1) as f64 / RATE, frame as f64 / RATE);
@@ -123,7 +126,11 @@ impl Scene {
             outcome.lag = outcome.lag.max(collision.report().lag);
             let strain = shell::Strain::measure(&cloth.membranes, &state.positions);
             outcome.max_stretch = outcome.max_stretch.max(strain.max_stretch);
-            let written = self.stored(&state, to);
+            let strain = FabricStrain::measure(&cloth.membranes, &cloth.limits, &known, &state.positions);
+            let over = |(now, limit): (f64, Option<f64>)| limit.map_or(0.0, |limit| now / limit - 1.0);
+            let over = [(strain.warp, material.limit_warp), (strain.weft, material.limit_weft)].map(over);
+            outcome.over_limit = over.into_iter().fold(outcome.over_limit, f64::max);
+            let written = self.stored(&state, collision.obstacle_positions());
             if with_contact {
                 outcome.intersections += self.crossings(&written)?;
             }
@@ -151,11 +158,15 @@ impl Scene {
         Span { start: from, duration: step, positions, velocities }
     }
 
-    /// The frame in single precision, as files have it: cloth, then obstacles.
-    fn stored(&self, state: &State, time: f64) -> Vec<Vec<[f32; 3]>> {
-        let obstacles = self.obstacles_at(time);
-        let all = std::iter::once(&state.positions).chain(&obstacles);
-        all.map(|points| points.iter().map(|p| p.as_vec3().to_array()).collect()).collect()
+    /// The frame in single precision, as files have it: cloth, then obstacles where they were, which is behind their animation when they waited.
+    fn stored(&self, state: &State, mut obstacles: &[Vec3]) -> Vec<Vec<[f32; 3]>> {
+        let mut all = vec![&state.positions[..]];
+        for (surface, _) in &self.obstacles {
+            let (own, rest) = obstacles.split_at(surface.rest_positions.len());
+            all.push(own);
+            obstacles = rest;
+        }
+        all.iter().map(|points| points.iter().map(|p| p.as_vec3().to_array()).collect()).collect()
     }
 
     fn crossings(&self, stored: &[Vec<[f32; 3]>]) -> Result<usize, contact::Error> {

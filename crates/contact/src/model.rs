@@ -48,6 +48,8 @@ pub struct BarrierContact {
     drift: Vec3,
     /// Where obstacles should be at the end of the stage.
     targets: Vec<Vec3>,
+    /// How much of what they have to go obstacles go in a step.
+    obstacle_share: f64,
     /// Where the animation has them then.
     animated_positions: Vec<Vec3>,
     stage: Option<StageCache>,
@@ -127,6 +129,7 @@ impl BarrierContact {
             state,
             animated_positions: positions.clone(),
             targets: positions,
+            obstacle_share: 1.0,
             stage: None,
             active: Vec::new(),
             friction_contacts: Vec::new(),

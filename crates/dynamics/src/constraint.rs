@@ -114,6 +114,12 @@ pub trait ContactModel: StageConstraint {
     /// are needed.
     fn required_substeps(&self, seconds: f64) -> f64;
 
+    /// From now on obstacles go only this share of what they have to go in a step: what they push is at its limits. False where none
+    /// has anything to go.
+    fn hold_back_obstacles(&mut self, _share: f64) -> bool {
+        false
+    }
+
     /// Moves obstacles to where they are at `time`; only after [`ContactModel::is_step_collision_free`] said so.
     fn advance_obstacles(&mut self, time: f64);
 }

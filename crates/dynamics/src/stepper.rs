@@ -76,6 +76,8 @@ pub struct Effort {
     pub rejected: usize,
     /// Steps kept although a limit was exceeded: they were too short to be made shorter.
     pub beyond_limits: usize,
+    /// Stages of steps that were kept although Newton's method had iterations to go.
+    pub unconverged: usize,
     /// Newton iterations.
     pub iterations: usize,
     /// Matrices factorised.
@@ -90,6 +92,7 @@ impl Effort {
         self.steps += other.steps;
         self.rejected += other.rejected;
         self.beyond_limits += other.beyond_limits;
+        self.unconverged += other.unconverged;
         self.iterations += other.iterations;
         self.factorizations += other.factorizations;
         self.linear_iterations += other.linear_iterations;
@@ -126,6 +129,11 @@ const HELPFUL_SHARE: f64 = 0.9;
 /// and unless the frame took this many iterations already. What is flung about by a hundred times its weight would otherwise take a
 /// thousand: such a frame ends beyond its limits, and is reported.
 const PATIENCE: usize = 400;
+/// Where not even that keeps a limit and an obstacle pushes, it goes only this share of its way, again and again, down to this, and then waits:
+/// what it pushes has no slack to give. Not so once the frame took this many iterations.
+const SHARE_LEFT: f64 = 0.25;
+const LEAST_SHARE: f64 = 0.05;
+const WAITING_PATIENCE: usize = 3000;
 
 impl Stepper {
     /// Symbolic work for a body. `positions` give its size, which tolerances refer to.
@@ -199,6 +207,7 @@ impl Stepper {
             let end = if pieces > 1.0 { done + piece } else { 1.0 };
             let before = state.clone();
             self.rows.set_slack(&state.slack);
+            contact.iter_mut().for_each(|contact| _ = contact.hold_back_obstacles(patience.obstacle_share));
             let contact_now = contact.as_mut().map(|contact| &mut **contact as &mut dyn ContactModel);
             let attempt = self.try_step(body, state, guide, contact_now, piece, seconds)?;
             let worst = attempt.error / (self.settings.tolerance * self.size);
@@ -207,6 +216,9 @@ impl Stepper {
             let mut accepted =
                 self.accepts(&attempt, worst, piece) && !patience.asks_for_shorter(&attempt, piece, spent);
             let mut shrink = attempt.shrink(worst);
+            if accepted && is_beyond && patience.lets_wait(contact.as_deref_mut(), spent) {
+                (accepted, shrink) = (false, 1.0);
+            }
             if !accepted && piece < SMALLEST_FRACTION {
                 let NewtonReport { iterations, residual, .. } = attempt.report;
                 let (time, step) = (before.time, piece * seconds);
@@ -234,6 +246,8 @@ impl Stepper {
             }
             self.effort.steps += 1;
             self.effort.beyond_limits += usize::from(is_beyond);
+            self.effort.unconverged += attempt.report.unconverged;
+            patience.obstacle_share = (2.0 * patience.obstacle_share).clamp(LEAST_SHARE, 1.0);
             done = end;
             if piece < STUCK_STEP && self.settings.substeps == Substeps::Automatic {
                 crawled += piece;
@@ -375,8 +389,7 @@ struct StageProblem<'a> {
     newton: NewtonSettings,
 }
 
-/// How long it is hoped that shorter steps keep limits that longer ones exceed: over one frame.
-#[derive(Default)]
+/// How long it is hoped that shorter steps keep limits that longer ones exceed, and obstacles that wait: over one frame.
 struct Patience {
     /// By how much they were exceeded when a step was last refused for it.
     refused: Option<f64>,
@@ -384,9 +397,29 @@ struct Patience {
     vain: usize,
     /// The shortest step that was asked for, as a share of the frame: longer ones would be refused again.
     shortest: Option<f64>,
+    /// How much of what they have to go obstacles go in the next step.
+    obstacle_share: f64,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self { refused: None, vain: 0, shortest: None, obstacle_share: 1.0 }
+    }
 }
 
 impl Patience {
+    /// Whether a step that no shorter one would keep within its limits is to be taken again while obstacles go less far.
+    fn lets_wait(&mut self, contact: Option<&mut (dyn ContactModel + '_)>, spent: usize) -> bool {
+        let may_wait = self.obstacle_share > 0.0 && spent < WAITING_PATIENCE;
+        let waits =
+            may_wait && contact.is_some_and(|contact| contact.hold_back_obstacles(self.obstacle_share));
+        if waits {
+            let less = SHARE_LEFT * self.obstacle_share;
+            self.obstacle_share = if less < LEAST_SHARE { 0.0 } else { less };
+        }
+        waits
+    }
+
     /// Whether an attempt over a `piece` of the frame, good enough but for its limits, is to be made again with a shorter step.
     fn asks_for_shorter(&mut self, attempt: &Attempt, piece: f64, spent: usize) -> bool {
         let excess = attempt.report.excess;

@@ -1,8 +1,8 @@
 //! `inextensible`: cloth whose warp and weft do not stretch, however long the steps and however fine the mesh.
 //!
-//! The cloth is that of the layer `cloth` with one thing more: after every step a projection puts its threads back to their
-//! lengths, or threads harden inside the step until they keep them. The membranes stay, so that a step ends near what the
-//! projection asks and no force has to be undone. Quads stay quads from file to solver; their sides are the threads.
+//! The cloth is that of the layer `cloth` with one thing more: its threads have limits, longer and shorter, inside every step, or
+//! a projection puts them back to their lengths after it. The membranes stay, so that a step ends near what is
+//! asked and no force has to be undone. Quads stay quads from file to solver; their sides are the threads.
 
 use clip::{Mesh, Selector};
 use geometry::{Vec2, Vec3};
@@ -17,15 +17,15 @@ use crate::shared::idle::Idle;
 use crate::shared::points::to_vectors;
 use crate::shared::selectors::weights;
 
-/// What has the last word where threads and contact disagree.
+/// How threads are kept at their lengths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Holding {
-    /// Contact: threads are projected to their lengths after each step, as far as nothing is in the way. Fast.
+pub enum ThreadMethod {
+    /// By limits inside the step, in one solve with contact: nothing crosses, and no thread is beyond `max_strain`.
     #[default]
+    Limit,
+    /// By fast projection after each step, as far as nothing is in the way: contact has the last word. Fastest where nothing touches.
     Projection,
-    /// Neither: threads harden inside the step until they keep their lengths and nothing crosses. Slower where cloth is pressed.
-    Together,
 }
 
 /// Turns a mesh into fabric whose threads do not stretch: it drapes, folds and swings, and never looks like rubber.
@@ -35,8 +35,8 @@ pub struct Inextensible {
     /// How much longer or shorter than at rest a thread may be, as a fraction: 0.01 is one percent.
     #[schemars(extend("minimum" = 0.0001, "maximum" = 0.5, "x-usual" = [0.001, 0.1]))]
     pub max_strain: f64,
-    /// What has the last word where threads and contact disagree.
-    pub hold: Holding,
+    /// How threads are kept at their lengths.
+    pub method: ThreadMethod,
     /// Which edges are warp: those between two points of this group, and all that run on from them through the quads. Default:
     /// edges along u of the texture coordinates, or along the vertical where there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -48,14 +48,14 @@ pub struct Inextensible {
 
 impl Default for Inextensible {
     fn default() -> Self {
-        Self { max_strain: 0.01, hold: Holding::default(), warp: None, cloth: Cloth::default() }
+        Self { max_strain: 0.01, method: ThreadMethod::default(), warp: None, cloth: Cloth::default() }
     }
 }
 
 impl Settings for Inextensible {
     const KIND: &'static str = "inextensible";
     const SUMMARY: &'static str = "turns a mesh into fabric whose warp and weft do not stretch";
-    const VERSION: u32 = 7;
+    const VERSION: u32 = 8;
 }
 
 impl Layer for Inextensible {
@@ -143,9 +143,9 @@ impl Inextensible {
     fn threads(&self, input: &Target) -> Result<InextensibleThreads, LayerError> {
         let rest = input.mesh().rest();
         let material = self.cloth.fabric().map_err(LayerError::new)?;
-        let enforcement = match self.hold {
-            Holding::Projection => Enforcement::Projection,
-            Holding::Together => Enforcement::Hardening,
+        let enforcement = match self.method {
+            ThreadMethod::Limit => Enforcement::Limit,
+            ThreadMethod::Projection => Enforcement::Projection,
         };
         let weave = self.weave(input, &rest)?;
         InextensibleThreads::new(weave, enforcement, self.max_strain, &rest, &material)

@@ -42,7 +42,7 @@ pub use self::motion::{
 pub use blend::Blend;
 pub use cloth::Cloth;
 pub use enrich::Enrich;
-pub use inextensible::{Holding, Inextensible};
+pub use inextensible::{Inextensible, ThreadMethod};
 pub use morph::{Interpolation, Morph, MorphForces, MorphTarget, TargetRegion};
 pub use shared::stepping::Method;
 pub use shared::{Collider, Contact, FabricDials, Faces, Form, MaterialDials, Obstacle, SheetDials, Start};

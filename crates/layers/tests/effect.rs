@@ -129,7 +129,7 @@ fn every_setting_of_inextensible_has_an_effect() {
         frames: 3,
         turned: &[
             ("material", "\"denim\""),
-            ("hold", "\"together\""),
+            ("method", "\"projection\""),
             ("bending", "\"plates\""),
             ("integrator", "\"backward_euler\""),
             ("warp", "{ group = \"hoist\" }"),

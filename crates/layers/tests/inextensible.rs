@@ -42,36 +42,48 @@ fn bake(settings: &layers::Inextensible, clip: Clip) -> Vec<shot::FrameResult> {
 
 #[test]
 fn every_thread_keeps_its_length_at_every_tolerance() {
-    for (tolerance, apart) in [(0.01, 1.0), (0.01, 0.9), (0.001, 0.9), (0.0001, 0.9)] {
-        let settings = layer(&format!("max_strain = {tolerance}\nfollow = {{ group = \"pins\" }}"));
+    // pins that are nearer in the animation crush the row beside one of them: limits lead such a start back, a projection does it at once
+    let tried = [
+        ("limit", 0.01, 1.0, 1),
+        ("limit", 0.01, 0.9, 20),
+        ("limit", 0.001, 1.0, 1),
+        ("limit", 0.0001, 1.0, 1),
+        ("projection", 0.01, 1.0, 1),
+        ("projection", 0.001, 0.9, 1),
+        ("projection", 0.0001, 0.9, 1),
+    ];
+    for (method, tolerance, apart, from) in tried {
+        let settings = layer(&format!(
+            "method = \"{method}\"\nmax_strain = {tolerance}\nfollow = {{ group = \"pins\" }}"
+        ));
         let frames = bake(&settings, sheet(12, apart));
         let lowest = frames[29].frame.points[0].iter().map(|p| p[1]).fold(f32::INFINITY, f32::min);
-        assert!(lowest < 0.4, "it hangs: {lowest}");
-        for frame in &frames[1..] {
+        assert!(lowest < 0.4, "{method}: it hangs: {lowest}");
+        for frame in &frames[from..] {
             // frames are stored in single precision: 1e-7 of a metre on a piece of 6 cm
             for name in ["strain/warp", "strain/weft"] {
                 let strain = frame.figures.get(name).unwrap();
-                assert!(strain <= 100.0 * tolerance + 1e-3, "{name} {strain} % at {tolerance}");
+                assert!(strain <= 100.0 * tolerance + 1e-3, "{method}: {name} {strain} % at {tolerance}");
             }
         }
     }
 }
 
 /// A cloth that falls on a ball, half a metre wide.
-fn over_a_ball(hold: &str) -> (layers::Inextensible, Target) {
+fn over_a_ball(method: &str) -> (layers::Inextensible, Target) {
     let mut clip = sheet(14, 1.0);
     let shrink = |p: &[f32; 3]| [0.5 * p[0] - 0.25, 0.16, 0.5 * p[2] - 0.25];
     let mesh = &mut clip.meshes[0];
     mesh.rest_points = mesh.rest_points.iter().map(shrink).collect();
     let settings = layer(&format!(
-        "hold = \"{hold}\"\n[contact]\nobstacles = [{{ shape = \"sphere\", radius = 0.15 }}]"
+        "method = \"{method}\"\n[contact]\nobstacles = [{{ shape = \"sphere\", radius = 0.15 }}]"
     ));
     (settings, target(Clip::still(clip.meshes.swap_remove(0), 24.0, 12)))
 }
 
 #[test]
-fn held_together_neither_threads_stretch_nor_surfaces_cross() {
-    let (settings, input) = over_a_ball("together");
+fn with_limits_neither_threads_stretch_nor_surfaces_cross() {
+    let (settings, input) = over_a_ball("limit");
     let mut simulation = settings.prepare(&input).unwrap();
     for frame in 0..12 {
         let result = simulation.frame(frame).unwrap();
@@ -91,9 +103,9 @@ fn held_together_neither_threads_stretch_nor_surfaces_cross() {
 
 #[test]
 fn a_bake_resumes_to_the_bit() {
-    let (together, over) = over_a_ball("together");
-    let pinned = (layer("follow = { group = \"pins\" }"), target(sheet(10, 0.9)));
-    for (settings, input) in [pinned, (together, over)] {
+    let (limited, over) = over_a_ball("limit");
+    let projected = layer("method = \"projection\"\nfollow = { group = \"pins\" }");
+    for (settings, input) in [(projected, target(sheet(10, 0.9))), (limited, over)] {
         resumes(&settings, &input);
     }
 }
@@ -155,9 +167,9 @@ fn what_cannot_be_held_is_said_before_or_when_it_happens() {
     assert!(failure.to_string().contains("1.000 m long"), "{failure}");
     assert!(failure.remedy().is_some());
 
-    // `check` says so of the first frame, also where it is little, and threads that harden fail with the same sentence
-    for (hold, apart) in [("projection", 1.017), ("together", 1.017)] {
-        let settings = layer(&format!("follow = {{ group = \"pins\" }}\nhold = \"{hold}\""));
+    // `check` says so of the first frame, also where it is little, and both methods fail with the same sentence
+    for (method, apart) in [("projection", 1.017), ("limit", 1.017)] {
+        let settings = layer(&format!("follow = {{ group = \"pins\" }}\nmethod = \"{method}\""));
         let input = target(sheet(8, apart));
         let diagnostics = settings.check(&input);
         assert!(diagnostics.iter().any(|d| d.path() == "follow" && d.message().contains("1.017 m apart")));
@@ -165,7 +177,7 @@ fn what_cannot_be_held_is_said_before_or_when_it_happens() {
         simulation.frame(0).unwrap();
         let failure = simulation.frame(1).map(|frame| frame.figures).unwrap_err();
         let words = failure.to_string();
-        assert!(words.contains("points 0 and 8 are held 1.017 m apart"), "{hold}: {words}");
+        assert!(words.contains("points 0 and 8 are held 1.017 m apart"), "{method}: {words}");
         assert!(settings.check(&target(sheet(8, 1.005))).is_empty(), "within `max_strain`");
     }
 

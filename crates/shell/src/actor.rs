@@ -164,7 +164,7 @@ impl Actor for ClothActor {
         seconds: f64,
     ) -> bool {
         let holds = match &mut self.threads {
-            Some(threads) => threads.correct(body, sample, before, after, seconds),
+            Some(threads) => threads.correct(body, &self.part, sample, before, after, seconds),
             None => true,
         };
         let limit = self.max_distance.as_mut().filter(|_| holds);
@@ -198,13 +198,10 @@ impl Actor for ClothActor {
     }
 
     fn to_bytes(&self) -> Vec<u8> {
-        self.threads.as_ref().map(InextensibleThreads::to_bytes).unwrap_or_default()
+        Vec::new()
     }
 
     fn restore(&mut self, bytes: &[u8]) -> bool {
-        match &mut self.threads {
-            Some(threads) => threads.restore(bytes),
-            None => bytes.is_empty(),
-        }
+        bytes.is_empty()
     }
 }

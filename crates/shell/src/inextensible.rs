@@ -2,13 +2,13 @@
 //!
 //! Most textiles do not stretch under their own weight; springs stiff enough to say so make time steps short. Here the pieces of
 //! thread between crossings are *constraints*. [`Weave`] finds them in a mesh, [`Threads`] knows their lengths,
-//! and [`FastProjection`] is a [`Filter`](dynamics::Filter) that puts them right after every step. Methods
+//! and [`InextensibleThreads`] keeps them there: by [`ThreadLimits`](crate::ThreadLimits) inside the step, or by [`FastProjection`], a
+//! [`Filter`](dynamics::Filter) that puts them right after it. Methods
 //! that it is measured against (SHAKE, implicit constraint direction, strain limiting) are in the benchmarks.
 
 mod blocks;
 mod diagnosis;
 mod enforcement;
-mod hardening;
 mod pairing;
 mod projection;
 mod system;
@@ -19,7 +19,6 @@ mod weave;
 
 pub use diagnosis::{Overstretched, overstretched};
 pub use enforcement::{Enforcement, InextensibleThreads};
-pub use hardening::{Hardening, HardeningEnergy, Thread};
 pub use projection::{FastProjection, Impulse, ProjectionReport};
 pub use system::ThreadSystem;
 pub use threads::{ThreadStrain, Threads};

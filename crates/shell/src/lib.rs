@@ -54,11 +54,10 @@ pub use cloth::{Cloth, ClothBuilder, ClothReport, Maps, Uvs};
 pub use error::Error;
 pub use hinge::Hinge;
 pub use inextensible::{
-    Enforcement, Face, FastProjection, Hardening, HardeningEnergy, Impulse, InextensibleThreads,
-    Overstretched, ProjectionReport, Thread, ThreadDirections, ThreadStrain, ThreadSystem, Threads, Weave,
-    overstretched,
+    Enforcement, Face, FastProjection, Impulse, InextensibleThreads, Overstretched, ProjectionReport,
+    ThreadDirections, ThreadStrain, ThreadSystem, Threads, Weave, overstretched,
 };
-pub use limit::{ClothLimits, LimitedTriangle, StrainLimits};
+pub use limit::{ClothLimits, LimitedThread, LimitedTriangle, StrainLimits, ThreadLimits};
 pub use material::{Material, Preset};
 pub use membrane::{Membrane, MembraneStiffness};
 pub use plasticity::{Creases, Plasticity};

@@ -1,13 +1,88 @@
 //! Cloth at its limits: closed forms, and steps that never end beyond them.
 
-use dynamics::{Body, Effort, Elements, FnGuide, Guide, Settings, State, StaticGuide, Stepper, Substeps};
+use std::sync::{Arc, Mutex};
+
+use dynamics::{
+    Body, Effort, Element, Elements, Error, FnGuide, Guide, Limit, Settings, StageConstraint, StageStart,
+    State, StaticGuide, Stepper, Substeps,
+};
 use geometry::Vec3;
-use shell::{ClothBuilder, Material, Membrane};
+use linear::{Matrix, Pattern};
+use shell::{ClothBuilder, ClothLimits, Material, Membrane};
 
 const G: f64 = 9.81;
 
+/// Limits whose forces at the end of the last stage are written down.
+struct Weighed {
+    limits: ClothLimits,
+    pattern: Arc<Pattern>,
+    forces: Arc<Mutex<Vec<Vec3>>>,
+}
+
+struct WeighedConstraint {
+    inner: Box<dyn StageConstraint>,
+    pattern: Arc<Pattern>,
+    forces: Arc<Mutex<Vec<Vec3>>>,
+}
+
+impl Limit for Weighed {
+    fn shift(&mut self, first: u32) {
+        self.limits.shift(first);
+    }
+
+    fn constraint(&self) -> Box<dyn StageConstraint> {
+        let (pattern, forces) = (self.pattern.clone(), self.forces.clone());
+        Box::new(WeighedConstraint { inner: self.limits.constraint(), pattern, forces })
+    }
+}
+
+impl StageConstraint for WeighedConstraint {
+    fn begin_stage(&mut self, stage: &StageStart) -> Result<(), Error> {
+        self.inner.begin_stage(stage)
+    }
+
+    fn update(&mut self, x: &[Vec3]) -> Result<(), Error> {
+        self.inner.update(x)
+    }
+
+    fn is_active(&self) -> bool {
+        self.inner.is_active()
+    }
+
+    fn keeps_pattern(&self) -> bool {
+        self.inner.keeps_pattern()
+    }
+
+    fn value(&self, x: &[Vec3]) -> f64 {
+        self.inner.value(x)
+    }
+
+    fn assemble(&mut self, x: &[Vec3], previous: &[Vec3], force: &mut [Vec3], matrix: &mut Matrix) {
+        self.inner.assemble(x, previous, force, matrix);
+    }
+
+    fn is_satisfied(&mut self, x: &[Vec3]) -> Result<bool, Error> {
+        self.inner.is_satisfied(x)
+    }
+
+    fn excess(&self, x: &[Vec3]) -> f64 {
+        self.inner.excess(x)
+    }
+
+    fn end_stage(&mut self, x: &[Vec3]) {
+        let mut forces = vec![Vec3::ZERO; x.len()];
+        let mut matrix = Matrix::new(self.pattern.clone());
+        self.inner.update(x).unwrap();
+        self.inner.assemble(x, x, &mut forces, &mut matrix);
+        *self.forces.lock().unwrap() = forces;
+        self.inner.end_stage(x);
+    }
+}
+
 struct Sheet {
     body: Body,
+    /// What limits pulled with at the end of the last stage.
+    forces: Arc<Mutex<Vec<Vec3>>>,
     rest: Vec<Vec3>,
     membranes: Vec<([u32; 3], Membrane)>,
 }
@@ -29,15 +104,18 @@ fn sheet(size: [f64; 2], cells: [u32; 2], material: &Material, held: impl Fn(Vec
     }
     let cloth = ClothBuilder::new(&rest, &triangles, material).build().unwrap();
     let friction = material.damping_time();
+    let pattern = Arc::new(Pattern::from_stencils(rest.len(), triangles.iter().map(|t| t.as_slice())));
+    let forces = Arc::new(Mutex::new(Vec::new()));
+    let limits = Weighed { limits: cloth.strain_limits(), pattern, forces: forces.clone() };
     let body = Body::builder(cloth.masses.clone())
         .energy(Elements::new(cloth.membranes.iter().copied()).damped(friction))
         .energy(Elements::new(cloth.hinges.iter().copied()).damped(friction))
-        .limit(cloth.strain_limits())
+        .limit(limits)
         .known(rest.iter().map(|p| held(*p)).collect())
         .gravity(-g * Vec3::Y)
         .build()
         .unwrap();
-    Sheet { body, rest, membranes: cloth.membranes }
+    Sheet { body, forces, rest, membranes: cloth.membranes }
 }
 
 impl Sheet {
@@ -54,6 +132,18 @@ impl Sheet {
             }
         }
         most
+    }
+
+    /// What membranes and limits pull with at the points that `at` says, in newtons.
+    fn pull(&self, x: &[Vec3], at: impl Fn(Vec3) -> bool) -> [Vec3; 2] {
+        let mut of_membranes = vec![Vec3::ZERO; x.len()];
+        for (corners, membrane) in &self.membranes {
+            let gradient = membrane.gradient(&corners.map(|p| x[p as usize]));
+            corners.iter().zip(gradient).for_each(|(&p, g)| of_membranes[p as usize] -= g);
+        }
+        let of_limits = self.forces.lock().unwrap().clone();
+        [of_membranes, of_limits]
+            .map(|forces| (0..x.len()).filter(|&i| at(self.rest[i])).map(|i| forces[i]).sum())
     }
 
     /// Bakes frames of 1/24 s; gives the largest strains of any frame, and the effort.
@@ -177,6 +267,17 @@ fn a_strip_at_its_limit_hangs_in_the_catenary_of_its_length() {
     let lowest = middle.iter().map(|p| p.y).fold(0.0, f64::min);
     let top = middle[0].y;
     assert!(((top - lowest) / sag - 1.0).abs() < 0.01);
+    // a rope at its limit: what both sides pull at the pins is (−ρ g w a, −½ W), of which its own stiffness bears little
+    let weight = material.area_density * G * length * 0.05;
+    let mut pull = sheet.pull(&state.positions, |p| p.x == 0.0);
+    let own = pull[0].length() / (pull[0] + pull[1]).length();
+    assert!(own < 0.5, "the fabric itself bears {own} of it");
+    pull[0] += pull[1];
+    let pinned: f64 =
+        (0..sheet.rest.len()).filter(|&i| sheet.rest[i].x == 0.0).map(|i| G * sheet.body.masses()[i]).sum();
+    let (across, down) = (pull[0].x, -pull[0].y + pinned);
+    assert!((across / (weight / l * a) - 1.0).abs() < 0.01, "{across} N across, {}", weight / l * a);
+    assert!((down / (0.5 * weight) - 1.0).abs() < 0.01, "{down} N down, {}", 0.5 * weight);
 }
 
 #[test]

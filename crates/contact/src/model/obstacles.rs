@@ -108,8 +108,8 @@ impl BarrierContact {
                 self.targets[range.clone()].iter_mut().zip(&self.state.obstacle_positions[range])
             {
                 let way = *target - *place - drift;
-                if way.length_squared() > max_obstacle_step * max_obstacle_step {
-                    *target = *place + drift + way.clamp_length_max(max_obstacle_step);
+                if self.obstacle_share < 1.0 || way.length_squared() > max_obstacle_step * max_obstacle_step {
+                    *target = *place + drift + self.obstacle_share * way.clamp_length_max(max_obstacle_step);
                 }
             }
         }

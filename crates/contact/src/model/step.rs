@@ -84,6 +84,11 @@ impl ContactModel for BarrierContact {
         self.obstacle_ranges().into_iter().map(needed).fold(0.0, f64::max)
     }
 
+    fn hold_back_obstacles(&mut self, share: f64) -> bool {
+        self.obstacle_share = share;
+        self.animated_positions.iter().zip(&self.state.obstacle_positions).any(|(a, p)| a != p)
+    }
+
     fn advance_obstacles(&mut self, time: f64) {
         self.sample_targets(time);
         self.state.obstacle_positions.copy_from_slice(&self.targets);

@@ -29,6 +29,8 @@ pub(crate) struct NewtonReport {
     /// How far points moved in the last iteration, in metres.
     pub(crate) residual: f64,
     pub(crate) converged: bool,
+    /// Stages that were left before they had converged, where a step has several.
+    pub(crate) unconverged: usize,
     /// How far obstacles and known points are behind their animation, in metres.
     pub(crate) lag: f64,
     /// How far limits are exceeded at the end, as a share of them.

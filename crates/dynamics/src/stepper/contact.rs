@@ -123,6 +123,7 @@ impl Stepper {
             let time = end - f64::from(count - k) * implicit_dt;
             let report = self.contact_stage(body, state, guide, contact, time, implicit_dt)?;
             stages.report.iterations += report.iterations;
+            stages.report.unconverged += usize::from(!report.converged);
             stages.report.excess = stages.report.excess.max(report.excess);
             stages.report.residual = report.residual;
             stages.report.converged &= report.residual.is_finite();

@@ -284,6 +284,7 @@ impl Simulation for Driver {
             result.figures.add("effort/substeps", "", effort.steps as f64);
             result.figures.add("effort/Newton iterations", "", effort.iterations as f64);
             result.figures.add("effort/factorisations", "", effort.factorizations as f64);
+            result.figures.add("effort/unconverged stages", "", effort.unconverged as f64);
             reset
         };
         if reset {

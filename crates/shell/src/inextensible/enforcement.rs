@@ -1,19 +1,19 @@
-//! What keeps warp and weft of a cloth at their lengths: a projection after the step, or threads that harden inside it.
+//! What keeps warp and weft of a cloth at their lengths: limits inside the step, or a projection after it.
 
 use dynamics::{ActorReport, Body, BodyBuilder, Error, Filter, GuideSample, Part, State};
 use geometry::Vec3;
 
-use super::{FastProjection, Hardening, Impulse, Overstretched, Threads, Weave, overstretched};
-use crate::Material;
+use super::{FastProjection, Impulse, Overstretched, Threads, Weave, overstretched};
+use crate::{Material, ThreadLimits};
 
-/// What has the last word where threads and contact disagree.
+/// How threads are kept at their lengths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Enforcement {
-    /// Contact: threads are projected to their lengths after each step, as far as nothing is in the way.
+    /// By limits inside the step, solved for together with contact: neither gives way to the other.
     #[default]
+    Limit,
+    /// By fast projection after each step, as far as nothing is in the way.
     Projection,
-    /// Neither: threads harden inside the step until they keep their lengths and nothing crosses.
-    Hardening,
 }
 
 /// The threads of a weave, and what keeps them at their lengths.
@@ -26,9 +26,9 @@ pub struct InextensibleThreads {
 }
 
 enum Method {
+    Limit(ThreadLimits),
     /// None before there is a body.
     Projection(Option<Box<FastProjection>>),
-    Hardening(Box<Hardening>),
 }
 
 impl InextensibleThreads {
@@ -43,14 +43,11 @@ impl InextensibleThreads {
         let warp = Threads::new(rest, weave.warp.clone())?;
         let weft = Threads::new(rest, weave.weft.clone())?;
         let method = match enforcement {
-            Enforcement::Projection => Method::Projection(None),
-            Enforcement::Hardening => {
-                // a hundredth of the cloth's own stiffness on the width of a thread
-                let all = warp.and(&weft);
-                let width = all.lengths().iter().sum::<f64>() / all.len().max(1) as f64;
-                let least = 0.01 * material.stretch_warp.max(material.stretch_weft) * width;
-                Method::Hardening(Box::new(Hardening::new(&all, max_strain, least)))
+            Enforcement::Limit => {
+                let stiffness = material.stretch_warp.max(material.stretch_weft);
+                Method::Limit(ThreadLimits::new(&warp.and(&weft), max_strain, stiffness))
             }
+            Enforcement::Projection => Method::Projection(None),
         };
         Ok(Self { weave, warp, weft, method, max_strain })
     }
@@ -73,28 +70,26 @@ impl InextensibleThreads {
     /// Adds what is solved for inside the step.
     pub(crate) fn add_to(&self, body: BodyBuilder) -> BodyBuilder {
         match &self.method {
+            Method::Limit(limits) => body.limit(limits.clone()),
             Method::Projection(_) => body,
-            Method::Hardening(hardening) => body.energy(hardening.energy()),
         }
     }
 
     /// Gets ready for the body's masses and known points.
     pub(crate) fn bind(&mut self, body: &Body, part: &Part) -> Result<(), Error> {
-        match &mut self.method {
-            Method::Projection(projection) => {
-                let threads = self.warp.and(&self.weft).within(part.points.start, body.point_count());
-                let made = FastProjection::new(body, &threads, self.max_strain, Impulse::SecondOrder)?;
-                *projection = Some(Box::new(made));
-            }
-            Method::Hardening(hardening) => hardening.start_at(part.points.start),
+        if let Method::Projection(projection) = &mut self.method {
+            let threads = self.warp.and(&self.weft).within(part.points.start, body.point_count());
+            let made = FastProjection::new(body, &threads, self.max_strain, Impulse::SecondOrder)?;
+            *projection = Some(Box::new(made));
         }
         Ok(())
     }
 
-    /// Corrects a step, or refuses it.
+    /// Corrects a step, or refuses it. `part` are the points that are its own.
     pub(crate) fn correct(
         &mut self,
         body: &Body,
+        part: &Part,
         sample: &GuideSample,
         before: &State,
         after: &mut State,
@@ -103,36 +98,19 @@ impl InextensibleThreads {
         match &mut self.method {
             Method::Projection(None) => true,
             Method::Projection(Some(projection)) => projection.apply(body, sample, before, after, seconds),
-            Method::Hardening(hardening) => {
-                hardening.apply(body, sample, before, after, seconds)
-                    // what no stiffness can reach is no step, however stiff threads became
-                    && (!self.is_beyond(&after.positions)
-                        || self.overstretched(body.known(), sample.guide_positions).is_none())
+            Method::Limit(_) => {
+                // what no pull can reach is no step; what is pressed is one, beyond its limit, and reported
+                let own = part.points.clone();
+                !self.is_beyond(&after.positions[own.clone()])
+                    || self.overstretched(&body.known()[own.clone()], &sample.guide_positions[own]).is_none()
             }
         }
     }
 
-    /// Whether threads at `x` are off their lengths by clearly more than they may.
+    /// Whether threads at `x` are off their lengths by more than they may, and it is not rounding.
     fn is_beyond(&self, x: &[Vec3]) -> bool {
         let largest = self.warp.strain(x).largest().max(self.weft.strain(x).largest());
-        largest > 1.1 * self.max_strain + 1e-4
-    }
-
-    /// What one frame leaves to the next.
-    pub(crate) fn to_bytes(&self) -> Vec<u8> {
-        match &self.method {
-            Method::Projection(_) => Vec::new(),
-            Method::Hardening(hardening) => {
-                hardening.stiffness().into_iter().flat_map(f64::to_le_bytes).collect()
-            }
-        }
-    }
-
-    /// The reverse; false when the bytes are not its own.
-    pub(crate) fn restore(&mut self, bytes: &[u8]) -> bool {
-        let Method::Hardening(hardening) = &mut self.method else { return bytes.is_empty() };
-        let (words, []) = bytes.as_chunks::<8>() else { return false };
-        hardening.restore(words.iter().map(|word| f64::from_le_bytes(*word)).collect())
+        largest > 1.01 * self.max_strain + 1e-6
     }
 
     /// Strains, and what it took.
@@ -150,15 +128,10 @@ impl InextensibleThreads {
                 "threads are {strain:.2} % off their length, where `max_strain` allows {limit:.2} %: they are held too far apart, or pressed"
             ));
         }
-        match &mut self.method {
-            Method::Projection(projection) => {
-                let left = projection.as_deref_mut().map(FastProjection::take_report).unwrap_or_default();
-                report.add("strain/before contact", "%", 100.0 * left.strain);
-                report.add("effort/projections", "", left.solves as f64);
-            }
-            Method::Hardening(hardening) => {
-                report.add("effort/hardenings", "", hardening.take_refused() as f64);
-            }
+        if let Method::Projection(projection) = &mut self.method {
+            let left = projection.as_deref_mut().map(FastProjection::take_report).unwrap_or_default();
+            report.add("strain/before contact", "%", 100.0 * left.strain);
+            report.add("effort/projections", "", left.solves as f64);
         }
     }
 
@@ -166,7 +139,7 @@ impl InextensibleThreads {
     pub(crate) fn explain(&self, error: &Error, known: &[bool], guide: &[Vec3]) -> Option<[String; 2]> {
         let when = match error {
             Error::Refused { time, .. } => format!("at {time:.3} s "),
-            // threads that cannot be reached harden until nothing can be solved any more
+            // towards points that cannot be reached nothing may be solvable at all
             Error::Linear(_) | Error::Diverged { .. } | Error::NotFinite { .. } => String::new(),
             _ => return None,
         };

@@ -98,13 +98,33 @@ impl FastProjection {
         tolerance: f64,
         impulse: Impulse,
     ) -> Result<Self, dynamics::Error> {
+        Self::with_system(body, threads, tolerance, impulse, ThreadSystem::new)
+    }
+
+    /// The same on the sparse solver, also where the system is a narrow band: to be measured beside what has no other.
+    pub fn sparse(
+        body: &Body,
+        threads: &Threads,
+        tolerance: f64,
+        impulse: Impulse,
+    ) -> Result<Self, dynamics::Error> {
+        Self::with_system(body, threads, tolerance, impulse, ThreadSystem::sparse)
+    }
+
+    fn with_system(
+        body: &Body,
+        threads: &Threads,
+        tolerance: f64,
+        impulse: Impulse,
+        system: impl FnOnce(&Threads, &[f64], &[bool]) -> Result<ThreadSystem, linear::Error>,
+    ) -> Result<Self, dynamics::Error> {
         let count = threads.point_count();
         if body.point_count() != count {
             let (expected, got) = (body.point_count(), count);
             return Err(dynamics::Error::Sizes { what: "points of the threads", expected, got });
         }
         let threads = threads.free(body.known());
-        let system = ThreadSystem::new(&threads, body.masses(), body.known())?;
+        let system = system(&threads, body.masses(), body.known())?;
         let report = ProjectionReport::default();
         let total = vec![0.0; threads.len()];
         Ok(Self { threads, tolerance, impulse, system, report, c: Vec::new(), mu: Vec::new(), total })

@@ -45,6 +45,21 @@ impl Coupling {
 impl ThreadSystem {
     /// Symbolic work. `threads` are pieces with at least one free end each.
     pub fn new(threads: &Threads, masses: &[f64], known: &[bool]) -> Result<Self, linear::Error> {
+        Self::with_band(threads, masses, known, NARROW)
+    }
+
+    /// The same on the sparse solver, however narrow the band.
+    pub fn sparse(threads: &Threads, masses: &[f64], known: &[bool]) -> Result<Self, linear::Error> {
+        Self::with_band(threads, masses, known, 0)
+    }
+
+    /// With a band where it is at most so wide.
+    fn with_band(
+        threads: &Threads,
+        masses: &[f64],
+        known: &[bool],
+        widest: usize,
+    ) -> Result<Self, linear::Error> {
         let inverse_masses: Vec<f64> =
             masses.iter().zip(known).map(|(m, known)| if *known { 0.0 } else { 1.0 / m }).collect();
         let mut around: Vec<Vec<u32>> = vec![Vec::new(); masses.len()];
@@ -65,7 +80,7 @@ impl ThreadSystem {
                 }
             }
         }
-        let equations = match Narrow::new(threads, &around, &couplings) {
+        let equations = match Narrow::new(threads, &around, &couplings, widest) {
             Some(narrow) => Equations::Narrow(narrow),
             None => Equations::Blocks(Box::new(Blocks::new(threads, &around, &couplings)?)),
         };
@@ -140,11 +155,11 @@ struct Narrow {
 
 impl Narrow {
     /// None if no narrow order was found.
-    fn new(threads: &Threads, around: &[Vec<u32>], couplings: &[Coupling]) -> Option<Self> {
+    fn new(threads: &Threads, around: &[Vec<u32>], couplings: &[Coupling], widest: usize) -> Option<Self> {
         let places = in_a_row(threads, around);
         let row = |piece: u32| places[piece as usize];
         let width = couplings.iter().map(|c| row(c.pieces[0]).abs_diff(row(c.pieces[1]))).max()?;
-        let width = (width as usize <= NARROW).then_some(width as usize)?;
+        let width = (width as usize <= widest).then_some(width as usize)?;
         let is_lower = |c: &&Coupling| row(c.pieces[0]) >= row(c.pieces[1]);
         Some(Self {
             couplings: couplings.iter().filter(is_lower).copied().collect(),

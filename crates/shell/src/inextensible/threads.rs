@@ -59,17 +59,6 @@ impl Threads {
         Self { edges, lengths, point_count: self.point_count.max(others.point_count) }
     }
 
-    /// The same pieces, those with the lowest points first.
-    pub(super) fn by_first_point(&self) -> Self {
-        let mut order: Vec<usize> = (0..self.len()).collect();
-        order.sort_by_key(|&piece| self.edges[piece][0].min(self.edges[piece][1]));
-        Self {
-            edges: order.iter().map(|&piece| self.edges[piece]).collect(),
-            lengths: order.iter().map(|&piece| self.lengths[piece]).collect(),
-            point_count: self.point_count,
-        }
-    }
-
     /// The same threads over a body of `count` points in which their points begin at `first`.
     #[must_use]
     pub fn within(&self, first: usize, count: usize) -> Self {

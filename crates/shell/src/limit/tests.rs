@@ -8,7 +8,8 @@ fn limited(limits: StrainLimits, shift: [f64; 3]) -> LimitedTriangle {
     let axes = axes_from_direction(&REST, Vec3::new(0.3, 1.0, -0.2)).unwrap();
     let membrane = Membrane::new(&REST, axes, MembraneStiffness::isotropic(1000.0, 0.3)).unwrap();
     let stiffness = membrane.stiffness_times_area();
-    LimitedTriangle { membrane, threshold: limits.green(FELT_FROM), stiffness, shift }
+    let channels = Channels { threshold: limits.green(FELT_FROM), stiffness, shift };
+    LimitedTriangle { membrane, limits, channels }
 }
 
 const COTTON: StrainLimits = StrainLimits { warp: Some(0.03), weft: Some(0.02), shear: Some(0.1) };
