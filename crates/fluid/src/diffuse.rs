@@ -4,9 +4,9 @@
 //! flows through, so the field is mirrored there; the velocity into the wall is mirrored with its sign turned. The base state does
 //! not diffuse, or no stratified air would ever be at rest.
 
-use crate::Side;
 use crate::base::GHOSTS;
 use crate::fluid::Fluid;
+use crate::{Domain, Side};
 
 impl Fluid {
     /// Diffusivity of a variable, m²/s.
@@ -98,11 +98,16 @@ fn reflect(i: isize, n: usize, sign: f32) -> (usize, f32) {
     }
 }
 
-impl Fluid {
+impl Domain {
     /// The largest stable step of explicit diffusion, s: RK4 holds down to −2.78, the fourth-order Laplacian reaches −16/3 κ/h² per axis.
+    pub fn diffusion_limit(&self, diffusivity: f64) -> f64 {
+        let inverse: f64 = self.spacings().iter().take(self.dimensions()).map(|h| 1.0 / (h * h)).sum();
+        2.5 / (16.0 / 3.0 * diffusivity * inverse)
+    }
+}
+
+impl Fluid {
     pub(crate) fn diffusion_limit(&self) -> f64 {
-        let h = self.domain.spacings();
-        let inverse: f64 = h.iter().take(self.variables.dimensions).map(|h| 1.0 / (h * h)).sum();
-        2.5 / (16.0 / 3.0 * self.greatest_diffusivity() * inverse)
+        self.domain.diffusion_limit(self.greatest_diffusivity())
     }
 }

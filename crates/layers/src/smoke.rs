@@ -181,13 +181,13 @@ const FIELDS: [&str; 4] = ["temperature", "velocity_x", "velocity_y", "velocity_
 
 impl Layer for Smoke {
     fn check(&self, input: &Target) -> Vec<Diagnostic> {
-        let mut diagnostics = Vec::new();
+        let mut diagnostics: Vec<Diagnostic> = match self.domain() {
+            Err(error) => vec![Diagnostic::new("grid", error.to_string())],
+            Ok(domain) => self.too_viscous(&domain, input.clip.frame_rate_hz).into_iter().collect(),
+        };
         let mut say = |path: &str, message: String| {
             diagnostics.push(Diagnostic::new(path, message));
         };
-        if let Err(error) = self.domain() {
-            say("grid", error.to_string());
-        }
         if self.dimensions() < 3 && !self.velocity_z.is_empty() {
             say("velocity_z", "there is no third axis in a plane".into());
         }
@@ -340,6 +340,23 @@ impl Smoke {
             ..fluid::Settings::default()
         };
         Fluid::new(domain, settings, initial)
+    }
+
+    /// Whether diffusion over cells as small as these asks for more steps than there may be.
+    fn too_viscous(&self, domain: &Domain, frame_rate_hz: f64) -> Option<Diagnostic> {
+        let scalars = if self.scalar.is_empty() { 0.0 } else { self.scalar_diffusivity };
+        let dials = [
+            ("viscosity", self.viscosity),
+            ("heat_diffusivity", self.heat_diffusivity),
+            ("scalar_diffusivity", scalars),
+        ];
+        let (dial, greatest) = dials.into_iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+        let seconds = self.pre_roll.max(self.speed / frame_rate_hz);
+        let steps = seconds / (fluid::Settings::default().courant * domain.diffusion_limit(greatest));
+        (steps > self.max_steps as f64).then(|| {
+            let message = format!("on cells this small it needs {steps:.0} steps for {seconds:.3} s, more than `max_steps` ({})", self.max_steps);
+            Diagnostic::new(dial, message).with_help("lower it, enlarge `size`, coarsen `grid`, or raise `max_steps`")
+        })
     }
 
     fn quantity(&self, name: &str) -> Option<Quantity> {

@@ -269,6 +269,8 @@ fn mistakes_have_their_line_and_a_suggestion() {
     assert!(check("temperature = [{ white = 2.0 }]")[0].contains("an image is one of"), "{said:?}");
     assert!(check("scalar = [{ name = \"temperature\" }]")[0].contains("is taken"));
     assert!(check("velocity_z = [{ noise = { size = 0.1 } }]")[0].contains("no third axis"));
+    assert!(check("viscosity = 1.0").is_empty());
+    assert!(check("viscosity = 1e3")[0].contains("more than `max_steps`"));
     let film = text("") + "[[output.film.pass]]\nfield = \"inc\"\ncolor = \"red\"\n";
     let shot = parse_in(Path::new(""), &film);
     let mistakes = shot.check();
