@@ -59,6 +59,7 @@ pub(super) const BASES: &[Base] = &[
 /// shot should be strange, not large.
 const COSTLY: &[(&str, f64, f64)] = &[
     ("pre_roll", 1.0, 0.2),
+    ("seconds", 1.0, 0.2),
     ("substeps", 2.0, 12.0),
     ("tets", 2.0, 200.0),
     ("modes", 2.0, 12.0),

@@ -125,7 +125,8 @@ pub(super) fn work(shot: &Shot, bake: Option<&Bake>) -> f64 {
 fn work_of(layer: &LayerEntry, points: f64, bake: Option<&Bake>) -> f64 {
     let settings = &layer.settings;
     let dial = |key: &str| settings.get(key).and_then(Json::as_f64);
-    let frames = FRAMES as f64 + 24.0 * dial("pre_roll").unwrap_or(0.0);
+    let start = settings.get("start").map_or(0.0, |start| start["seconds"].as_f64().unwrap_or(1.5));
+    let frames = FRAMES as f64 + 24.0 * (dial("pre_roll").unwrap_or(0.0) + start);
     // third order: an eighth of the permitted error takes twice the steps
     let steps =
         dial("substeps").unwrap_or_else(|| (1e-3 / dial("tolerance").unwrap_or(1e-3)).cbrt().max(1.0));
