@@ -222,4 +222,23 @@ mod tests {
         let broken = BroadPhase::new().candidates(&mesh, &start, &end, 0.01);
         assert_eq!(broken.unwrap_err(), Error::NotFinite { surface: "body".into(), point: 3 });
     }
+
+    /// Far from the origin single precision has fewer digits: boxes grow with the coordinates of both ends, also where one is small.
+    #[test]
+    fn what_is_near_far_away_is_found() {
+        let leaf = [Vec3::ZERO, Vec3::Z, Vec3::X];
+        let other = leaf.map(|p| p + Vec3::new(0.2, 9e-4, 0.2)).to_vec();
+        let surfaces = vec![
+            CollisionSurface::free("leaf", leaf.to_vec(), vec![[0, 1, 2]]),
+            CollisionSurface::free("other", other, vec![[0, 1, 2]]),
+        ];
+        let mesh = CollisionMesh::new(surfaces).unwrap();
+        let here: Vec<Vec3> = mesh.surfaces().iter().flat_map(|s| s.rest_positions.clone()).collect();
+        let there: Vec<Vec3> = here.iter().map(|p| *p + 1000.0 * Vec3::ONE).collect();
+        let found = |from: &[Vec3], to: &[Vec3]| {
+            let pairs = BroadPhase::new().candidates(&mesh, from, to, 1e-3).unwrap();
+            pairs.contains(&mesh.vertex_triangle(3, 0))
+        };
+        assert!(found(&here, &here) && found(&there, &there) && found(&here, &there) && found(&there, &here));
+    }
 }

@@ -412,4 +412,21 @@ mod tests {
             FirstImpact { time: 1.0, pair: None, normal: Vec3::ZERO }
         );
     }
+
+    /// How long a direction certifies: what is exactly as far apart as it must be is certified for as long as it does not come nearer.
+    #[test]
+    fn a_direction_certifies_up_to_the_required_distance_and_not_beyond() {
+        let start = [Vec3::Y, Vec3::ZERO, Vec3::Z, Vec3::X];
+        for (rise, required, expected) in [
+            (1.0, 1.0, f64::INFINITY),
+            (0.0, 1.0, f64::INFINITY),
+            (-1.0, 1.0, 0.0),
+            (-4.0, 0.5, 0.125),
+            (1.0, 1.0 + 1e-9, -1.0),
+        ] {
+            let motion = [rise * Vec3::Y, Vec3::ZERO, Vec3::ZERO, Vec3::ZERO];
+            let path = Path { kind: PairKind::VertexTriangle, start, motion };
+            assert_eq!(path.advance(Vec3::Y, &start, required), expected, "{rise} {required}");
+        }
+    }
 }

@@ -141,4 +141,22 @@ mod tests {
         assert!(go(0.1, -0.1) < 0.5, "held from the front");
         assert_eq!(go(-0.1, 0.1), 1.0, "let out from behind");
     }
+
+    /// Without a thickness the margin is kept whole, however near the two are at rest; with one, both shrink with the rest shape.
+    #[test]
+    fn margins_shrink_with_the_rest_shape_only_where_there_is_a_thickness() {
+        let triangle = [Vec3::ZERO, Vec3::Z, Vec3::X];
+        let rest = [triangle, triangle.map(|p| p + 0.4 * Vec3::Y)].concat();
+        let at = |y: f64| [triangle, triangle.map(|p| p + y * Vec3::Y)].concat();
+        for (thickness, margin, expected) in [(0.0, 0.3, 0.3), (0.2, 0.2, 0.2)] {
+            let leaves = CollisionSurface {
+                thickness,
+                ..CollisionSurface::free("leaves", rest.clone(), vec![[0, 1, 2], [3, 4, 5]])
+            };
+            let mesh = CollisionMesh::new(vec![leaves]).expect("sound");
+            let pairs = [mesh.vertex_triangle(3, 0)];
+            let safe = collision_free_fraction(&mesh, &pairs, &at(2.0), &at(0.0), margin, |_| false);
+            assert!((safe.time - (1.0 - 0.5 * expected)).abs() < 1e-3, "{thickness}: {}", safe.time);
+        }
+    }
 }

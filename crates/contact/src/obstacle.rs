@@ -252,4 +252,18 @@ mod tests {
         assert!(plane("floor", Vec3::ZERO, Vec3::ZERO, 1.0).is_err());
         assert!(plane("floor", Vec3::ZERO, Vec3::Y, f64::NAN).is_err());
     }
+
+    /// How many points a shape would have is its area over that of a cell: 4πr², 4πr(r + h), 8(xy + yz + zx).
+    #[test]
+    fn shapes_of_too_many_points_say_how_many() {
+        for (shape, area) in [
+            (Shape::Sphere { radius: 2.0 }, 16.0 * PI),
+            (Shape::Capsule { radius: 2.0, half_length: 0.5 }, 20.0 * PI),
+            (Shape::Box { half_size: Vec3::new(1.0, 2.0, 3.0) }, 88.0),
+        ] {
+            let Err(Error::TooMany { count, .. }) = shape.surface("shape", 1e-3) else { panic!("{shape:?}") };
+            assert!((count as f64 / (1e6 * area) - 1.0).abs() < 1e-6, "{shape:?}: {count}");
+            assert!(shape.surface("shape", 1.0).is_ok());
+        }
+    }
 }

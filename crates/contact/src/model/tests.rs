@@ -455,3 +455,86 @@ fn a_step_through_everything_is_shortened_and_not_looked_at_pair_by_pair() {
     // and it is no standstill
     assert!(delta.iter().any(|d| d.length() > 1e-4), "nothing moved");
 }
+
+/// What hangs on the same points of the body is parted no faster than twice what those points move by: with J how the two follow the body's
+/// points, a pull of 20·speed/(ΣJ²/m·stage), at a speed of 0.5 m/s or ΣJ²/m over the largest J/m of m/s.
+#[test]
+fn crossed_surfaces_on_common_points_are_drawn_apart_as_these_can_follow() {
+    let blade = [Vec3::new(0.02, -0.03, 0.02), Vec3::new(0.04, -0.03, 0.03), Vec3::new(0.03, 0.04, 0.025)];
+    let rest = [leaf(0.0), blade.to_vec()].concat();
+    for (shares, is_slower) in [([0.8, 0.9], true), ([0.1, 0.3], false)] {
+        let share = |k: usize| shares[usize::from(k >= 3)];
+        let cloth = CollisionSurface::free("leaves", rest.clone(), vec![[0, 1, 2], [3, 4, 5]]);
+        let parts = (0..6).map(|k| [(k as u32, 1.0 - share(k)), (6, share(k))]);
+        let mut model =
+            BarrierContact::new(vec![cloth], Attachment::embedded(parts), Vec::new()).expect("sound");
+        let body: Vec<Vec3> = (0..6).map(|k| rest[k] / (1.0 - share(k))).chain([Vec3::ZERO]).collect();
+        let known = [false, true, false, false, false, false, false];
+        begin(&mut model, &body, &body, &known, SECONDS);
+        let (force, _) = assembled(&mut model, &body, &[70.0; 7]);
+        let mut expected = [Vec3::ZERO; 7];
+        for (points, contour) in model.intersections.contour_forces(&model.mesh, &rest, 1.0, 1.0) {
+            let mut j = [0.0; 7];
+            for (&p, w) in points.iter().zip(contour.weights) {
+                j[p as usize] += w * (1.0 - share(p as usize));
+                j[6] += w * share(p as usize);
+            }
+            let mass = |d: usize| if d < 3 { MASSES[d] } else { MASSES[0] };
+            let free = || (0..7).filter(|d| !known[*d]);
+            let mobility: f64 = free().map(|d| j[d] * j[d] / mass(d)).sum();
+            let fastest = free().map(|d| j[d].abs() / mass(d)).fold(0.0, f64::max);
+            let reach = (2.0 * mobility / fastest).min(1.0);
+            assert_eq!(reach < 1.0, is_slower, "{reach}");
+            let strength = 20.0 * 0.5 * reach / (mobility * SECONDS);
+            (0..7).for_each(|d| expected[d] += j[d] * strength * contour.direction);
+        }
+        for d in (0..7).filter(|d| !known[*d]) {
+            assert!(force[d].distance(expected[d]) < 1e-9 * expected[d].length(), "{d}: {}", force[d]);
+        }
+    }
+}
+
+/// The body's points of crossed triangles are coupled; those of an obstacle are no points of the body.
+#[test]
+fn crossed_triangles_couple_their_own_points_alone() {
+    let blade =
+        vec![Vec3::new(0.02, -0.03, 0.02), Vec3::new(0.04, -0.03, 0.03), Vec3::new(0.03, 0.04, 0.025)];
+    let mut model = above(CollisionSurface::obstacle("blade", blade, vec![[0, 1, 2]]));
+    let x = leaf(0.0);
+    begin(&mut model, &x, &x, &FREE, SECONDS);
+    assert_eq!(model.report().crossings, 1);
+    let mut stencils = Vec::new();
+    model.stencils(&mut |stencil| stencils.push(stencil.to_vec()));
+    assert!(stencils.contains(&vec![0, 1, 2]), "{stencils:?}");
+    assert!(stencils.iter().flatten().all(|&p| p < 3));
+}
+
+/// Obstacles that move along with everything else are not held back, however fast; beyond that they go a quarter of their size.
+#[test]
+fn obstacles_go_along_with_everything_and_a_quarter_of_their_size_beyond() {
+    let mut model = on_a_box();
+    let rest = model.obstacle_positions().to_vec();
+    model.follow(span(&rest, 5.0 * Vec3::X, 0.1), &[]).expect("sound");
+    for (drift, way) in [(5.0, 5.0), (4.9, 5.0), (2.0, 2.0 + 0.2 * 3.0_f64.sqrt())] {
+        model.sample_targets(0.1);
+        model.limit_obstacle_steps(drift * Vec3::X);
+        for (target, place) in model.targets.iter().zip(&rest) {
+            assert!(target.distance(*place + way * Vec3::X) < 1e-12, "{drift}: {target} from {place}");
+        }
+    }
+}
+
+/// Pinned points inside an obstacle have nothing to do with it; a body of another size is refused.
+#[test]
+fn pinned_points_inside_pass_through() {
+    let solid = Shape::Box { half_size: Vec3::splat(0.4) }.surface("box", 0.8).expect("sound");
+    let known = vec![true, false, true];
+    let cloth = CollisionSurface { known, ..CollisionSurface::free("leaf", leaf(0.0), vec![[0, 1, 2]]) };
+    let mut model = BarrierContact::new(vec![cloth], Attachment::identity(3), vec![solid]).expect("sound");
+    let obstacles = model.obstacle_positions().to_vec();
+    assert!(model.exempt_pinned(&leaf(0.35)[1..], &obstacles).is_err());
+    model.exempt_pinned(&leaf(0.5), &obstacles).expect("sound");
+    assert!(model.exemptions().is_empty(), "outside");
+    model.exempt_pinned(&leaf(0.35), &obstacles).expect("sound");
+    assert_eq!(model.exemptions().iter().collect::<Vec<_>>(), [(0, 1), (2, 1)]);
+}

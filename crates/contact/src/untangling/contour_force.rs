@@ -196,4 +196,15 @@ mod tests {
             assert!((drag.0[i][j] - expected).abs_diff_eq(Mat3::ZERO, 1e-15));
         }
     }
+
+    /// Through the very rim or corner of a triangle is through it: whoever left such edges alone would leave them for good.
+    #[test]
+    fn an_edge_through_the_rim_is_pulled() {
+        for place in [Vec3::new(0.0, 0.0, -3.0), Vec3::new(-3.0, 0.0, 0.0), Vec3::new(1.0, 0.0, 1.0)] {
+            let points = [place - 0.5 * Vec3::Y, place + 0.5 * Vec3::Y, place + Vec3::new(1.0, 0.3, 0.5)];
+            let (mesh, x) = scene(&points, &[[0, 1, 2]], Mat3::IDENTITY, Vec3::ZERO);
+            let force = contour_force(&mesh, &x, [3, 4], 0).expect("it goes through");
+            assert!(force.weights[2..].contains(&0.0), "{:?}", force.weights);
+        }
+    }
 }

@@ -131,4 +131,30 @@ mod tests {
         let all = Intersections::find(&mesh, &x, &Exemptions::default()).unwrap();
         assert!(intersections.crossings.len() < all.crossings.len());
     }
+
+    /// A triangle whose corners are all outside and that cuts through a ball: hopeless with two pinned corners, not with one.
+    #[test]
+    fn a_triangle_through_an_obstacle_is_exempt_if_two_corners_are_pinned() {
+        let corners =
+            vec![Vec3::new(-1.0, 0.013, -1.0), Vec3::new(1.0, 0.013, -1.0), Vec3::new(0.0, 0.013, 2.0)];
+        for (known, expected) in [
+            ([true, true, false], vec![(0, 1), (1, 1)]),
+            ([false, true, true], vec![(1, 1), (2, 1)]),
+            ([true, true, true], vec![(0, 1), (1, 1), (2, 1)]),
+            ([true, false, false], vec![]),
+        ] {
+            let ball = Shape::Sphere { radius: 0.3 }.surface("ball", 0.1).unwrap();
+            let known = known.to_vec();
+            let leaf = CollisionSurface {
+                known,
+                ..CollisionSurface::free("leaf", corners.clone(), vec![[0, 1, 2]])
+            };
+            let mesh = CollisionMesh::new(vec![leaf, ball]).unwrap();
+            let x: Vec<Vec3> = mesh.surfaces().iter().flat_map(|s| s.rest_positions.clone()).collect();
+            let mut exemptions = Exemptions::default();
+            exemptions.add_pinned(&mesh, &x).unwrap();
+            assert_eq!(exemptions.iter().collect::<Vec<_>>(), expected);
+            assert!(exemptions.add_pinned(&mesh, &x[1..]).is_err());
+        }
+    }
 }
