@@ -225,3 +225,21 @@ pub trait Actor: Send {
         bytes.is_empty()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Beyond its ends an animation goes on as it goes there: before its first frame it moves along as a whole, after its last 2b − a.
+    #[test]
+    fn an_animation_goes_on_beyond_its_ends() {
+        let (a, b) = ([Vec3::ZERO, Vec3::X], [Vec3::Y, Vec3::new(1.0, 2.0, 4.0)]);
+        let frames = [None, Some(Arc::from(a)), Some(Arc::from(b)), None];
+        let way = Window::new(1, 24.0, frames).way(f64::INFINITY, |_, _| Mat3::IDENTITY);
+        let along = Vec3::new(0.0, 1.5, 2.0);
+        assert_eq!(way.frames[0], a.map(|p| p - along));
+        assert_eq!((&way.frames[1][..], &way.frames[2][..]), (&a[..], &b[..]));
+        assert_eq!(way.frames[3], [2.0 * Vec3::Y, Vec3::new(1.0, 4.0, 8.0)]);
+        assert!(way.carry.is_none());
+    }
+}

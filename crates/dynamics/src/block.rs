@@ -159,4 +159,24 @@ mod tests {
         assert_eq!(y[0], Vec3::new(block.entry(0, 5), block.entry(1, 5), block.entry(2, 5)));
         assert_eq!(y[1].z, 9.0);
     }
+
+    /// A v = λ v, with vectors of length 1 that are at right angles to each other.
+    #[test]
+    fn eigenvectors_are_those_of_the_matrix() {
+        let mut random = geometry::Random::new(7);
+        let mut block = Block::<3>::ZERO;
+        for _ in 0..9 {
+            let scale = random.vec3().x;
+            block.add_outer(&std::array::from_fn(|_| random.vec3()), scale);
+        }
+        let (values, vectors) = block.eigen();
+        let dot = |a: &[Vec3; 3], b: &[Vec3; 3]| (0..3).map(|i| a[i].dot(b[i])).sum::<f64>();
+        for (k, (value, v)) in values.iter().zip(&vectors).enumerate() {
+            let product = block.multiply(v);
+            assert!((0..3).all(|i| product[i].distance(*value * v[i]) < 1e-12), "{value}");
+            for (l, w) in vectors.iter().enumerate() {
+                assert!((dot(v, w) - f64::from(u8::from(k == l))).abs() < 1e-12, "{k} {l}");
+            }
+        }
+    }
 }

@@ -199,4 +199,75 @@ mod tests {
     fn a_gradient_off_by_a_thousandth_is_caught() {
         check_element(&Spring { rest_squared: 1.0, fault: 1.001 }, &[Vec3::ZERO, Vec3::X]);
     }
+
+    /// A spring that may only be looked at near its rest shape, with friction or without.
+    struct Near {
+        spring: crate::Spring,
+        rest: [Vec3; 2],
+        has_friction: bool,
+    }
+
+    impl Near {
+        const SIZE: f64 = 0.01;
+
+        fn new(has_friction: bool) -> (Self, [Vec3; 2]) {
+            let spring = crate::Spring { stiffness: 50.0, rest_length: Self::SIZE };
+            let rest = [Vec3::ONE, Vec3::ONE + Self::SIZE * Vec3::X];
+            (Self { spring, rest, has_friction }, rest)
+        }
+    }
+
+    impl Element<2> for Near {
+        fn value(&self, x: &[Vec3; 2]) -> f64 {
+            let is_near = |i: usize| x[i].distance(self.rest[i]) < 0.2 * Self::SIZE;
+            assert!(is_near(0) && is_near(1), "{x:?} is far from rest");
+            self.spring.value(x)
+        }
+        fn gradient(&self, x: &[Vec3; 2]) -> [Vec3; 2] {
+            self.spring.gradient(x)
+        }
+        fn hessian(&self, x: &[Vec3; 2]) -> Block<2> {
+            self.spring.hessian(x)
+        }
+    }
+
+    impl Viscous<2> for Near {
+        fn with_viscosity(&self, eta: f64, history: &[(f64, [Vec3; 2])]) -> Self {
+            let spring =
+                if self.has_friction { self.spring.with_viscosity(eta, history) } else { self.spring };
+            Self { spring, rest: self.rest, has_friction: self.has_friction }
+        }
+    }
+
+    #[test]
+    fn friction_is_looked_at_near_rest() {
+        let (element, rest) = Near::new(true);
+        check_viscosity(&element, &rest);
+    }
+
+    #[test]
+    #[should_panic(expected = "friction gains energy")]
+    fn friction_that_does_nothing_is_caught() {
+        let (element, rest) = Near::new(false);
+        check_viscosity(&element, &rest);
+    }
+
+    #[test]
+    #[should_panic(expected = "rigid motion changes the energy")]
+    fn an_energy_that_depends_a_little_on_direction_is_caught() {
+        struct Leaning;
+        impl Element<2> for Leaning {
+            fn value(&self, x: &[Vec3; 2]) -> f64 {
+                let d = x[1] - x[0];
+                d.length_squared() * (1.0 + 0.01 * d.x)
+            }
+            fn gradient(&self, _: &[Vec3; 2]) -> [Vec3; 2] {
+                [Vec3::ZERO; 2]
+            }
+            fn hessian(&self, _: &[Vec3; 2]) -> Block<2> {
+                Block::ZERO
+            }
+        }
+        check_rigid_motion(&Leaning, &[Vec3::ZERO, Vec3::X], &mut Random::new(1));
+    }
 }

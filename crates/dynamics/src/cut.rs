@@ -161,6 +161,8 @@ mod tests {
         assert_eq!(cuts(&[15.0, 10.0, 5.0, 5.5, 10.0, 15.0], None), Vec::<usize>::new(), "a bounce");
         assert_eq!(cuts(&[0.0, 0.0, 0.0, 0.0], Some(2)), [2], "one that was marked");
         assert_eq!(cuts(&[0.0, 50.0], None), Vec::<usize>::new(), "nobody can tell");
+        assert_eq!(cuts(&[0.0, 0.0, 9.0], None), [1, 2], "either of two");
+        assert_eq!(cuts(&[0.0, 0.0, 1.9], None), Vec::<usize>::new(), "neither of two");
     }
 
     #[test]

@@ -168,4 +168,16 @@ mod tests {
         }
         assert_eq!(position[0], x(0.75));
     }
+
+    #[test]
+    fn velocities_are_central_differences_of_the_frames_around() {
+        // x = t² − 3t at 0.1 s: v = 2t − 3, which central differences meet exactly
+        let x = |t: f64| vec![(t * t - 3.0 * t) * Vec3::Y];
+        let span = Span::through(0.2, 10.0, [0.1, 0.2, 0.3, 0.4].map(x));
+        assert_eq!((span.start, span.duration), (0.2, 0.1));
+        assert_eq!(span.positions, [x(0.2), x(0.3)]);
+        for (velocity, expected) in span.velocities.iter().zip([-2.6, -2.4]) {
+            assert!(velocity[0].distance(expected * Vec3::Y) < 1e-12, "{velocity:?}");
+        }
+    }
 }

@@ -92,4 +92,23 @@ mod tests {
         let refused = stepper.advance(&body, &mut state, &guide, 0.1, &mut [&mut cautious]);
         assert!(matches!(refused, Err(crate::Error::Refused { .. })));
     }
+
+    /// What a point has beyond its guide's own velocity, outwards, is taken away; what it has inwards, sideways, and all that is within, stays.
+    #[test]
+    fn at_its_limit_a_point_moves_outwards_with_its_guide() {
+        let body = Body::builder(vec![1.0; 3]).known(vec![false, false, true]).build().unwrap();
+        let guide_velocity = Vec3::new(2.0, 0.0, 1.0);
+        let sample =
+            GuideSample { time: 0.0, guide_positions: &[Vec3::X; 3], guide_velocities: &[guide_velocity; 3] };
+        for (relative, left) in [(Vec3::new(3.0, 1.0, 0.0), Vec3::Y), (-Vec3::X, -Vec3::X)] {
+            let before = State::at_rest(vec![3.0 * Vec3::X; 3]);
+            let mut after = before.clone();
+            after.velocities.fill(guide_velocity + relative);
+            let mut limit = MaxDistance::new(vec![0.5, 2.5, 0.5]);
+            assert!(limit.apply(&body, &sample, &before, &mut after, 0.1));
+            assert_eq!(after.positions, [1.5 * Vec3::X, 3.0 * Vec3::X, 3.0 * Vec3::X]);
+            assert!(after.velocities[0].distance(guide_velocity + left) < 1e-12, "{}", after.velocities[0]);
+            assert_eq!(after.velocities[1..], [guide_velocity + relative; 2]);
+        }
+    }
 }

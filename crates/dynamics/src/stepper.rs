@@ -495,3 +495,60 @@ fn root_mean_square(vectors: impl ExactSizeIterator<Item = Vec3>) -> f64 {
     let count = vectors.len().max(1) as f64;
     (vectors.map(|v| v.length_squared()).sum::<f64>() / count).sqrt()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn attempt(converged: bool, excess: f64, error: f64, step_ratio: f64) -> Attempt {
+        Attempt { report: NewtonReport { converged, excess, ..NewtonReport::default() }, error, step_ratio }
+    }
+
+    /// What contact asks for, half where a limit is exceeded, 0.9/∛worst for an error of third order, and 0.35 where nothing is known.
+    #[test]
+    fn a_step_is_tried_again_as_short_as_what_is_known_of_it_says() {
+        assert_eq!(attempt(true, 0.0, 0.0, 0.4).shrink(8.0), 0.4);
+        assert_eq!(attempt(true, 0.1, 0.0, 1.0).shrink(8.0), 0.5);
+        for (worst, expected) in [(8.0, 0.45), (1.0, 0.7), (1e6, 0.2)] {
+            assert!((attempt(true, 0.0, 1.0, 1.0).shrink(worst) - expected).abs() < 1e-12, "{worst}");
+        }
+        assert_eq!(attempt(false, 0.0, 1.0, 1.0).shrink(8.0), 0.35);
+        assert!(attempt(true, 0.0, 0.0, 0.99).is_rejected_by_contact());
+        assert!(!attempt(true, 0.0, 0.0, 1.0).is_rejected_by_contact());
+    }
+
+    #[test]
+    fn the_next_step_is_as_long_as_the_error_lets_it_be() {
+        let next = |error: f64, worst: f64, piece: f64| {
+            attempt(true, 0.0, error, 2.0).next_fraction(worst, piece, 0.3)
+        };
+        for (error, worst, piece, expected) in [
+            (1.0, 0.125, 0.25, 0.45),
+            (1.0, 0.125, 0.8, 1.0),
+            (1.0, 0.0, 0.25, 0.5),
+            (1.0, 1e6, 0.5, 0.15),
+            (0.0, 0.125, 0.25, 0.54),
+        ] {
+            let found = next(error, worst, piece);
+            assert!((found - expected).abs() < 1e-12, "{error} {worst} {piece}: {found}");
+        }
+    }
+
+    /// Shorter steps are asked for while a limit is exceeded, until four in a row did not help, the steps are short, or the frame took long.
+    #[test]
+    fn shorter_steps_are_asked_for_while_they_help() {
+        let beyond = |excess: f64| attempt(true, excess, 0.0, 1.0);
+        let mut patience = Patience::default();
+        assert!(patience.asks_for_shorter(&beyond(1.0), 0.5, 0));
+        assert_eq!((patience.shortest, patience.shortened(0.7)), (Some(0.25), 0.25));
+        assert!(patience.asks_for_shorter(&beyond(0.5), 0.25, 0));
+        for vain in 1..4 {
+            assert!(patience.asks_for_shorter(&beyond(0.5), 0.25, 0), "{vain}");
+        }
+        assert!(!patience.asks_for_shorter(&beyond(0.5), 0.25, 0), "in vain");
+        assert!(!Patience::default().asks_for_shorter(&beyond(1.0), 1.0 / 64.0, 0), "short");
+        assert!(!Patience::default().asks_for_shorter(&beyond(0.0), 0.5, 0), "within");
+        assert!(!patience.asks_for_shorter(&beyond(1.0), 0.5, 401), "long");
+        assert_eq!(patience.shortened(0.7), 0.7);
+    }
+}

@@ -3,10 +3,10 @@
 use std::f64::consts::TAU;
 
 use dynamics::{
-    Body, Effort, Elements, FnGuide, Follow, FollowDamping, Guide, Integrator, Settings, Spring, State,
-    StaticGuide, Stepper, Substeps, follow_stiffness, stiffness_damping,
+    Block, Body, Effort, Elements, FnGuide, Follow, FollowDamping, ForceElement, Forces, Guide, GuideSample,
+    Integrator, Settings, Spring, State, StaticGuide, Stepper, Substeps, follow_stiffness, stiffness_damping,
 };
-use geometry::Vec3;
+use geometry::{Mat3, Vec3};
 use linear::ConstraintRows;
 
 const G: Vec3 = Vec3::new(0.0, -9.81, 0.0);
@@ -291,4 +291,79 @@ fn a_frame_that_crawls_is_given_up() {
     let mut stepper = Stepper::new(&body, &start, settings).unwrap();
     let error = stepper.advance(&body, &mut State::at_rest(start), &Shaken, 1.0 / 24.0, &mut []).unwrap_err();
     assert!(matches!(error, dynamics::Error::Stuck { time, .. } if time < 0.5 / 24.0), "{error}");
+}
+
+#[test]
+fn energies_are_those_of_springs_tethers_and_weights() {
+    // ½k(l − l₀)² + ½k‖x − g‖² − m g·x
+    let springs = Elements::new([([0, 1], Spring { stiffness: 8.0, rest_length: 1.5 })]);
+    let body = Body::builder(vec![0.5, 2.0])
+        .energy(springs)
+        .energy(Follow::new([(1, 6.0)]))
+        .gravity(G)
+        .build()
+        .unwrap();
+    let (x, guide) = ([Vec3::Y, 3.0 * Vec3::Y], [Vec3::ZERO, Vec3::new(1.0, 3.0, 2.0)]);
+    let sample = GuideSample { time: 0.0, guide_positions: &guide, guide_velocities: &[Vec3::ZERO; 2] };
+    let elastic = 0.5 * 8.0 * 0.25 + 0.5 * 6.0 * 5.0;
+    assert!((body.elastic_energy(&sample, &x) - elastic).abs() < 1e-12);
+    let weight = 9.81 * (0.5 + 2.0 * 3.0);
+    assert!((body.potential_energy(&sample, &x) - elastic - weight).abs() < 1e-12);
+    let mut state = State::at_rest(x.to_vec());
+    state.velocities = vec![2.0 * Vec3::X, Vec3::Z];
+    assert_eq!(body.energies(&state, &guide), [2.0, elastic]);
+}
+
+/// f = −(a + b‖v‖) v + w.
+struct Drag {
+    linear: f64,
+    quadratic: f64,
+    wind: Vec3,
+}
+
+impl ForceElement<1> for Drag {
+    fn force(&self, _: f64, _: &[Vec3; 1], v: &[Vec3; 1]) -> [Vec3; 1] {
+        [self.wind - (self.linear + self.quadratic * v[0].length()) * v[0]]
+    }
+
+    fn damping(&self, _: f64, _: &[Vec3; 1], v: &[Vec3; 1]) -> Block<1> {
+        let (speed, n) = (v[0].length(), v[0].normalize_or_zero());
+        let nn = Mat3::from_cols(n * n.x, n * n.y, n * n.z);
+        let all = self.linear + self.quadratic * speed;
+        Block([[Mat3::IDENTITY * all + nn * (self.quadratic * speed)]])
+    }
+}
+
+fn dragged(drag: Drag, frames: usize) -> State {
+    let body = Body::builder(vec![2.0]).force(Forces(Elements::new([([0], drag)]))).build().unwrap();
+    let place = Vec3::new(7.0, -3.0, 5.0);
+    let mut state = State::at_rest(vec![place]);
+    state.velocities[0] = 4.0 * Vec3::X;
+    run(&body, &mut state, &StaticGuide::new(vec![place]), fixed(Integrator::TrBdf2, 1), 1.0, frames);
+    state.positions[0] -= place;
+    state
+}
+
+#[test]
+fn forces_without_potential_brake_as_they_should() {
+    // m v' = −b v²: v = v₀/(1 + v₀ t b/m), x = (m/b) ln(1 + v₀ t b/m)
+    let state = dragged(Drag { linear: 0.0, quadratic: 1.5, wind: Vec3::ZERO }, 200);
+    assert!(state.velocities[0].distance(Vec3::X) < 1e-3, "{}", state.velocities[0]);
+    assert!((state.positions[0].x - 2.0 / 1.5 * 4.0_f64.ln()).abs() < 1e-3, "{}", state.positions[0]);
+    // a push alone: v = v₀ + w t/m
+    let state = dragged(Drag { linear: 0.0, quadratic: 0.0, wind: 6.0 * Vec3::Y }, 10);
+    assert!(state.velocities[0].distance(Vec3::new(4.0, 3.0, 0.0)) < 1e-9, "{}", state.velocities[0]);
+    // however strong, it only brakes, down to the wind
+    let state = dragged(Drag { linear: 1e5, quadratic: 0.0, wind: 3e5 * Vec3::Y }, 10);
+    assert!(state.velocities[0].distance(3.0 * Vec3::Y) < 1e-3, "{}", state.velocities[0]);
+}
+
+/// A tether so soft that inertia holds the point back in all but the longest pseudo-steps: it gets there all the same.
+#[test]
+fn what_hardly_pulls_comes_to_rest_too() {
+    let body = Body::builder(vec![1.0]).energy(Follow::new([(0, 1e-7)])).build().unwrap();
+    let mut state = State::at_rest(vec![Vec3::X]);
+    let mut stepper = Stepper::new(&body, &[Vec3::ZERO, Vec3::X], Settings::default()).unwrap();
+    stepper.settle(&body, &mut state, &StaticGuide::new(vec![Vec3::ZERO])).unwrap();
+    assert!(state.positions[0].length() < 1e-3, "{}", state.positions[0]);
 }

@@ -209,3 +209,25 @@ fn a_flag_ends_it_within_the_frame() {
     scene.cancel_by(Arc::new(AtomicBool::new(true)));
     assert!(matches!(scene.frame(&[window(1, 0.0)], None), Err(Error::Cancelled)));
 }
+
+#[test]
+fn before_the_first_frame_all_move_along_as_fast_as_they_begin_on_average() {
+    let mut both = scene(vec![Jumper::on_bungees(80.0), Jumper::on_bungees(300.0)]);
+    assert!(!both.is_empty() && both.len() == 2);
+    let still = Window::new(0, RATE, [None, None, Some(pose(0.0, 5.0)), Some(pose(0.0, 5.0))]);
+    both.begin(&[window(0, 0.0), still], true).unwrap();
+    let expected = 0.5 * RATE * 0.1 * 0.4_f64.sin() * Vec3::X;
+    assert!(both.drift().distance(expected) < 1e-12, "{}", both.drift());
+    assert!(Scene::<dyn Actor>::new(Vec::new(), &[], Settings::default()).unwrap().is_empty());
+}
+
+#[test]
+fn what_changes_is_looked_at_96_times_a_second_and_a_stranger_s_bytes_are_refused() {
+    let cast = vec![Jumper::on_bungees(80.0)];
+    let mut scene = Scene::new(cast, &pose(0.0, 0.0), Settings::default()).unwrap();
+    run(&mut scene, &[0.0], 0..3);
+    // two frames of four intervals each, a millimetre in each
+    assert!((scene.state.internal[0] + 0.5 + 8e-3).abs() < 1e-12, "{}", scene.state.internal[0]);
+    // an actor that remembers nothing
+    assert!(scene.actor_mut(0).restore(&[]) && !scene.actor_mut(0).restore(&[1]));
+}

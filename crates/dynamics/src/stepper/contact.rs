@@ -195,3 +195,73 @@ pub(super) fn limit_filters(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Settings, StageConstraint, StaticGuide, StepBound};
+    use linear::Matrix;
+
+    /// Never out of the way: asks for substeps, lags, or pushes to and fro so that no iteration converges.
+    #[derive(Clone, Copy, Default)]
+    struct Wall {
+        substeps: f64,
+        lag: f64,
+        push: f64,
+    }
+
+    impl StageConstraint for Wall {
+        fn assemble(&mut self, _: &[Vec3], _: &[Vec3], force: &mut [Vec3], _: &mut Matrix) {
+            force[0] += self.push * Vec3::X;
+            self.push = -self.push;
+        }
+
+        fn limit_step(&mut self, _: &[Vec3], _: &mut [Vec3]) -> Result<StepBound, Error> {
+            Ok(StepBound { lag: self.lag, ..StepBound::default() })
+        }
+    }
+
+    impl ContactModel for Wall {
+        fn is_step_collision_free(&mut self, _: &[Vec3], _: &[Vec3], _: f64) -> Result<bool, Error> {
+            Ok(false)
+        }
+
+        fn required_substeps(&self, _: f64) -> f64 {
+            self.substeps
+        }
+
+        fn advance_obstacles(&mut self, _: f64) {}
+    }
+
+    /// In 1024ths of a frame: long steps whose obstacles lag are halved, stages that do not converge too, unless the step is short already and
+    /// nothing comes fast; what goes well lets the next be longer.
+    #[test]
+    fn steps_in_contact_are_as_long_as_they_go_well() {
+        let body = Body::builder(vec![1.0]).build().unwrap();
+        let guide = StaticGuide::new(vec![Vec3::ZERO]);
+        let fine = Wall::default();
+        let (late, restless) = (Wall { lag: 1.0, ..fine }, Wall { push: 1e3, ..fine });
+        for (wall, parts, expected) in [
+            (fine, 1024.0, 1.25),
+            (late, 1024.0, 0.5),
+            (late, 300.0, 1.0),
+            (restless, 200.0, 0.5),
+            (restless, 50.0, 1.0),
+            (Wall { substeps: 0.5, ..restless }, 50.0, 0.5),
+            (Wall { substeps: 0.5, ..restless }, 1.5, 1.0),
+            (Wall { substeps: 1.1, ..fine }, 50.0, 1.25),
+            (Wall { substeps: 4.0, ..fine }, 50.0, 0.25),
+            (Wall { substeps: 4.0, ..fine }, 2.0, 0.5),
+        ] {
+            let mut stepper = Stepper::new(&body, &[Vec3::ZERO, Vec3::ONE], Settings::default()).unwrap();
+            let mut state = State::at_rest(vec![Vec3::ZERO]);
+            let mut contact = wall;
+            let attempt = stepper
+                .step_with_contact(&body, &mut state, &guide, &mut contact, 1.0 / 24.0, parts)
+                .unwrap();
+            let what = (wall.substeps, wall.lag, wall.push, parts);
+            assert_eq!(attempt.step_ratio, expected, "{what:?}");
+            assert_eq!(attempt.report.iterations > 0, wall.substeps < 1.2, "{what:?}");
+        }
+    }
+}

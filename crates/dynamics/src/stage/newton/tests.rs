@@ -1,10 +1,14 @@
 //! Constraints other than contact in Newton's loop: a floor that shortens steps, a rope that asks for more iterations.
 
 use geometry::{Mat3, Vec3};
-use linear::Matrix;
+use linear::{Matrix, Method};
 
+use super::Progress;
+use crate::body::StagedBody;
 use crate::stage::{NewtonReport, NewtonSettings, Stage, Workspace, YieldingRows};
-use crate::{Body, Elements, Error, GuideSample, Spring, StageConstraint, StageHistory, StepBound};
+use crate::{
+    Body, Elements, Error, FollowDamping, GuideSample, Spring, StageConstraint, StageHistory, StepBound,
+};
 
 const G: f64 = 9.81;
 
@@ -15,19 +19,31 @@ fn solve(
     settings: NewtonSettings,
     constraints: &mut [&mut dyn StageConstraint],
 ) -> (NewtonReport, Vec<Vec3>) {
+    solve_from(body, start, None, Method::Auto, settings, constraints)
+}
+
+/// The same, with another guess beside the start and a linear solver of choice.
+fn solve_from(
+    body: &Body,
+    start: &[Vec3],
+    other_guess: Option<&[Vec3]>,
+    method: Method,
+    settings: NewtonSettings,
+    constraints: &mut [&mut dyn StageConstraint],
+) -> (NewtonReport, Vec<Vec3>) {
     let zeros = vec![Vec3::ZERO; start.len()];
     let stage = Stage {
         start,
         base: start,
         drift: &zeros,
         implicit_dt: 1e4,
-        other_guess: None,
+        other_guess,
         history: StageHistory { implicit_dt: 1e4, positions: [(1.0, start), (0.0, start)], internal: &[] },
         sample: GuideSample { time: 0.0, guide_positions: start, guide_velocities: &zeros },
         averages: &[],
     };
     let mut x = start.to_vec();
-    let mut work = Workspace::new(body, linear::Settings::default()).unwrap();
+    let mut work = Workspace::new(body, linear::Settings { method }).unwrap();
     let mut rows = YieldingRows::new(body);
     let report = work.solve(body, &stage, settings, &mut rows, constraints, &mut x).unwrap();
     (report, x)
@@ -196,4 +212,131 @@ fn one_that_is_never_satisfied_ends_with_the_iterations() {
     let (report, _) = solve(&body, &[Vec3::ZERO], settings, &mut [&mut Never]);
     assert!(!report.converged);
     assert_eq!(report.iterations, 8);
+}
+
+/// While a limit is exceeded there are sixteen more iterations, and no more.
+#[test]
+fn what_is_beyond_its_limit_gets_more_iterations() {
+    struct Beyond(f64);
+    impl StageConstraint for Beyond {
+        fn is_satisfied(&mut self, _: &[Vec3]) -> Result<bool, Error> {
+            Ok(false)
+        }
+        fn excess(&self, _: &[Vec3]) -> f64 {
+            self.0
+        }
+    }
+    let body = Body::builder(vec![1.0]).build().unwrap();
+    let settings = NewtonSettings::smooth(25, 1e-6).constrained();
+    for (excess, iterations) in [(0.0, 8), (0.1, 24)] {
+        let (report, _) = solve(&body, &[Vec3::ZERO], settings, &mut [&mut Beyond(excess)]);
+        assert_eq!((report.iterations, report.excess, report.converged), (iterations, excess, excess > 0.0));
+    }
+}
+
+/// A spring can be at rest on either side of where it hangs: of two guesses the one with the lower Φ decides.
+#[test]
+fn of_two_guesses_the_lower_one_is_taken() {
+    let spring = Spring { stiffness: 100.0, rest_length: 1.0 };
+    let body = Body::builder(vec![1.0; 2])
+        .energy(Elements::new([([0, 1], spring)]))
+        .known(vec![true, false])
+        .build()
+        .unwrap();
+    let start = [Vec3::ZERO, 1.2 * Vec3::X];
+    for (other, expected) in [(-1.1, -1.0), (-1.3, 1.0)] {
+        let other = [Vec3::ZERO, other * Vec3::X];
+        let settings = NewtonSettings::smooth(25, 1e-9);
+        let (report, x) = solve_from(&body, &start, Some(&other), Method::Auto, settings, &mut []);
+        assert!(report.converged && x[1].distance(expected * Vec3::X) < 1e-6, "{x:?}");
+    }
+}
+
+/// A pull on a spring that is stretched already: the factor of the first step finds all that is missing.
+#[test]
+fn corrections_spare_factorisations() {
+    let spring = Spring { stiffness: 100.0, rest_length: 1.0 };
+    let body = Body::builder(vec![1.0, 3.0])
+        .energy(Elements::new([([0, 1], spring)]))
+        .known(vec![true, false])
+        .gravity(-G * Vec3::Y)
+        .build()
+        .unwrap();
+    let start = [Vec3::ZERO, Vec3::new(0.02, -1.3, 0.0)];
+    let settings = NewtonSettings::smooth(25, 1e-5);
+    let (report, x) = solve_from(&body, &start, None, Method::Direct, settings, &mut []);
+    assert!((x[1] + (1.0 + 3.0 * G / 100.0) * Vec3::Y).length() < 1e-5, "{x:?}");
+    assert!(report.converged && report.factorizations == 1, "{report:?}");
+    assert!(report.residual < 1e-4, "what it last moved by, {}", report.residual);
+}
+
+/// Steps that grow, or that after the third are not shorter than 0.8 of the one before the last; not with a line search.
+#[test]
+fn full_steps_that_lead_nowhere_are_told() {
+    let settings = NewtonSettings::smooth(25, 1e-6).constrained();
+    for (round, residual, before, earlier, expected) in [
+        (1, 2.0, 1.0, 1.0, false),
+        (2, 2.0, 1.0, 1.0, true),
+        (2, 0.9, 1.0, 1.0, false),
+        (4, 0.9, 1.0, 1.0, true),
+        (4, 0.7, 1.0, 1.0, false),
+    ] {
+        for line_search in [false, true] {
+            let report = NewtonReport { residual, ..NewtonReport::default() };
+            let progress = Progress { report, round, before, earlier, line_search, ..Progress::new() };
+            assert_eq!(progress.stalls(&settings), expected && !line_search, "{round} {residual}");
+        }
+    }
+}
+
+/// Φ, which the line search goes down, against the force that Newton's method balances: inertia, damping, friction, air, gravity, and
+/// averages that give way.
+#[test]
+fn the_force_is_the_slope_of_phi() {
+    let spring = Spring { stiffness: 40.0, rest_length: 0.6 };
+    let springs = Elements::new([([0, 1], spring), ([1, 2], spring)]).damped(0.03);
+    let mut rows = linear::ConstraintRows::new(3, [vec![(1, 0.5), (2, 0.5)], vec![(0, 1.0)]]);
+    rows.compliance_mut()[0] = 0.02;
+    let body = Body::builder(vec![1.0, 2.0, 0.5])
+        .energy(springs)
+        .force(FollowDamping::new([(1, 0.7)]))
+        .averages(rows)
+        .gravity(-G * Vec3::Y)
+        .mass_damping(0.3)
+        .build()
+        .unwrap();
+    let mut random = geometry::Random::new(3);
+    let mut draw = || -> Vec<Vec3> { (0..3).map(|_| random.vec3()).collect() };
+    let (base, drift, guide, averages, then, expected_end, x) =
+        (draw(), draw(), draw(), draw(), draw(), draw(), draw());
+    let stage = Stage {
+        start: &base,
+        base: &base,
+        drift: &drift,
+        implicit_dt: 0.05,
+        other_guess: None,
+        history: StageHistory { implicit_dt: 0.05, positions: [(1.0, &then), (0.0, &then)], internal: &[] },
+        sample: GuideSample { time: 0.0, guide_positions: &guide, guide_velocities: &drift },
+        averages: &averages[..2],
+    };
+    let mut work = Workspace::new(&body, linear::Settings::default()).unwrap();
+    let staged = StagedBody::new(&body, &stage.history);
+    work.external.linearise(&body, &stage, &expected_end);
+    work.residual(&body, &staged, &stage, &x);
+    let force = work.force.clone();
+    let rows = body.averages();
+    let lack = averages[0] - rows.multiply(&x)[0];
+    for i in 0..3 {
+        let weight = [0.0, 0.5, 0.5][i];
+        let balanced = force[i] + weight * lack / 0.02;
+        for axis in 0..3 {
+            let mut phi = |way: f64| {
+                let mut y = x.clone();
+                y[i][axis] += way;
+                work.merit(&body, &staged, rows, &stage, &y)
+            };
+            let slope = (phi(1e-5) - phi(-1e-5)) / 2e-5;
+            assert!((slope + balanced[axis]).abs() < 1e-5 * balanced.length(), "{i} {axis}: {slope}");
+        }
+    }
 }
