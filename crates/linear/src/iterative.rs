@@ -145,3 +145,33 @@ fn hopeless(start: f64, now: f64, iterations: usize, stop: StoppingCriterion) ->
     let needed = (stop.target / start).ln();
     rate >= 0.0 || needed / rate > backoff * stop.budget as f64
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// From 1 to 1e-8 within 40 iterations: at a tenfold decrease in n of them it takes 8n. Asked from the fourth and from an eighth of the budget on; given up
+    /// at 2.5 times the budget, in its second half at 1.3 times.
+    #[test]
+    fn iterations_without_prospects_are_given_up() {
+        let stop = |predict_after| StoppingCriterion { target: 1e-8, budget: 40, predict_after };
+        for (iterations, now, expected) in [
+            (3, 0.9, false),
+            (4, 0.9, false),
+            (5, 0.9, true),
+            (5, 2.0, true),
+            (10, 0.1, false),
+            (10, 0.15, false),
+            (10, 0.2, true),
+            (20, 5e-4, false),
+            (20, 1e-2, true),
+            (30, 1e-5, false),
+        ] {
+            assert_eq!(hopeless(1.0, now, iterations, stop(Some(4))), expected, "{now} after {iterations}");
+            assert!(
+                !hopeless(1.0, now, iterations, stop(None))
+                    && !hopeless(1.0, now, iterations, stop(Some(31)))
+            );
+        }
+    }
+}

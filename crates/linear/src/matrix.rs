@@ -119,4 +119,14 @@ mod tests {
         assert!(other.add(0, 1, block.transpose()));
         assert_eq!(matrix.values(), other.values());
     }
+
+    #[test]
+    fn points_that_do_not_exist_have_no_diagonal() {
+        let mut matrix = Matrix::new(Arc::new(Pattern::from_stencils(2, [[0u32, 1].as_slice()])));
+        assert!(matrix.add(1, 1, Mat3::IDENTITY));
+        assert_eq!(
+            [0, 1, 2, 3].map(|i| matrix.diagonal(i)),
+            [Mat3::ZERO, Mat3::IDENTITY, Mat3::ZERO, Mat3::ZERO]
+        );
+    }
 }

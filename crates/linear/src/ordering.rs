@@ -326,4 +326,25 @@ mod tests {
         assert!(size(MIDDLE) <= 210, "a plane has 196 points, the separator {}", size(MIDDLE));
         assert!(size(LEFT).min(size(RIGHT)) > 900, "{} and {}", size(LEFT), size(RIGHT));
     }
+
+    /// Two sides, 0 and 1, and their separator, 2: a row is at home on the side that holds all of it but what lies in the separator, if that is a good part.
+    #[test]
+    fn a_row_is_at_home_where_a_good_part_of_it_lies() {
+        let flat = Flat {
+            of_node: vec![0, 0, 1, 1, 2],
+            parents: vec![2, 2, 2],
+            nodes: vec![vec![0, 1], vec![2, 3], vec![4]],
+        };
+        for (support, expected) in [
+            (&[(0, 1.0), (1, 1.0)][..], 0),
+            (&[(2, 1.0)], 1),
+            (&[(0, 1.0), (2, 1.0)], 2),
+            (&[(0, 1.0), (4, 1.0)], 0),
+            (&[(3, 1.0), (4, 1.0)], 1),
+            (&[(0, 0.1), (4, 1.0)], 2),
+            (&[(4, 1.0)], 2),
+        ] {
+            assert_eq!(flat.home(support), expected, "{support:?}");
+        }
+    }
 }

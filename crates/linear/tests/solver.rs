@@ -442,3 +442,40 @@ fn an_extended_solver_agrees_with_one_made_for_the_wider_pattern() {
         ));
     }
 }
+
+#[test]
+fn a_pattern_counts_by_what_it_holds_and_work_is_counted() {
+    let case = case((4, 4, 2), 0, true, 0.0, 5);
+    let mut solver =
+        Solver::new(&case.pattern, &case.known, &case.rows, settings(Method::ConjugateGradients)).unwrap();
+    // the same couplings, made again
+    let again = Arc::new((*case.pattern).clone());
+    let mut matrix = Matrix::new(again);
+    matrix.values_mut().copy_from_slice(case.matrix.values());
+    let (mut x, mut spent) = (case.x.clone(), 0);
+    for tolerance in [1e-3, 1e-6] {
+        let solution = solver
+            .solve(&matrix, &case.right, &case.rows, &case.rows_right, &mut x, &mut [], tolerance)
+            .unwrap();
+        spent += solution.iterations;
+    }
+    assert!(spent > 2);
+    assert_eq!((solver.info().iterations, solver.info().solves), (spent, 2));
+    let fewer = Matrix::new(Arc::new(Pattern::from_stencils(case.pattern.count(), [&[0_u32, 1][..]])));
+    let refused = solver.solve(&fewer, &case.right, &case.rows, &case.rows_right, &mut x, &mut [], 1e-3);
+    assert_eq!(refused, Err(Error::OtherPattern));
+}
+
+#[test]
+fn where_nothing_pulls_nothing_moves() {
+    for method in [Method::Auto, Method::Direct, Method::ConjugateGradients] {
+        let mut case = case((4, 3, 2), 0, true, 0.0, 9);
+        for (x, known) in case.x.iter_mut().zip(&case.known) {
+            *x = if *known { Vec3::ZERO } else { Vec3::ONE };
+        }
+        let zeros = vec![Vec3::ZERO; case.right.len()];
+        let mut solver = Solver::new(&case.pattern, &case.known, &case.rows, settings(method)).unwrap();
+        solver.solve(&case.matrix, &zeros, &case.rows, &[], &mut case.x, &mut [], 1e-3).unwrap();
+        assert_eq!(case.x, zeros, "{method:?}");
+    }
+}

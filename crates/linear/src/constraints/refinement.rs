@@ -143,4 +143,34 @@ mod tests {
         let twice = ConstraintRows::new(4, [vec![(1, 0.5)], vec![(1, 0.25)]]);
         assert!(!RowRefinement::default().apply(&twice, &known, &residual, &mut x));
     }
+
+    #[test]
+    fn other_weights_and_other_compliances_are_taken_up_and_too_many_rows_are_left_alone() {
+        let mut refinement = RowRefinement::default();
+        let known = [false; 3];
+        for (weights, compliance) in [
+            ([0.5, 0.5], [0.0, 0.0]),
+            ([0.2, 0.8], [0.0, 0.0]),
+            ([0.2, 0.8], [0.0, 0.3]),
+            ([0.2, 0.8], [0.0; 2]),
+        ] {
+            let mut rows =
+                ConstraintRows::new(3, [vec![(0, weights[0]), (1, weights[1])], vec![(1, 1.0), (2, 2.0)]]);
+            rows.compliance_mut().copy_from_slice(&compliance);
+            let mut x = vec![Vec3::X, Vec3::Y, Vec3::Z];
+            let want = [Vec3::new(1.0, 2.0, 3.0), Vec3::new(-1.0, 0.5, 4.0)];
+            let residual: Vec<Vec3> = (0..2).map(|k| want[k] - rows.row_times(k, &x)).collect();
+            assert!(refinement.apply(&rows, &known, &residual, &mut x));
+            for k in 0..2 {
+                let off = (want[k] - rows.row_times(k, &x)).length();
+                assert_eq!(off < 1e-14, compliance[k] == 0.0, "{weights:?} {compliance:?} {k}: {off}");
+            }
+        }
+        for (count, expected) in [(MOST_ROWS, true), (MOST_ROWS + 1, false)] {
+            let rows = ConstraintRows::new(count, (0..count as u32).map(|i| vec![(i, 1.0)]));
+            let zeros = vec![Vec3::ZERO; count];
+            let done = RowRefinement::default().apply(&rows, &vec![false; count], &zeros, &mut zeros.clone());
+            assert_eq!(done, expected, "{count} rows");
+        }
+    }
 }

@@ -263,3 +263,46 @@ pub(crate) fn split_children(children: &[u32], fronts: &[Front]) -> usize {
     }
     children.len() - 1
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::factor::Direct;
+    use crate::{ConstraintRows, Pattern};
+
+    /// A chain of points with a row over some of them.
+    fn chain(count: usize) -> Direct {
+        let pairs: Vec<[u32; 2]> = (1..count as u32).map(|i| [i - 1, i]).collect();
+        let pattern = Pattern::from_stencils(count, pairs.iter().map(|pair| &pair[..]));
+        let rows = ConstraintRows::new(count, [vec![(0, 0.5), (count as u32 / 2, 0.5)]]);
+        Direct::new(&pattern, &vec![false; count], &rows, true)
+    }
+
+    #[test]
+    fn a_factor_takes_the_memory_that_it_says() {
+        let direct = chain(300);
+        let plan = direct.symbolic();
+        let factor = Factor::<f64>::new(plan).expect("memory");
+        let Factor { values, stacks: [own, other], vector, exchanged } = &factor;
+        let numbers = values.len() + own.len() + other.len() + vector.len() + exchanged.len();
+        assert!(own.len() > 0 && exchanged.len() > 0);
+        assert_eq!(Factor::<f64>::bytes(plan), 8 * numbers);
+        assert_eq!(Factor::<f32>::bytes(plan), 4 * numbers);
+    }
+
+    #[test]
+    fn siblings_are_divided_where_half_of_the_work_is() {
+        let direct = chain(300);
+        let front = &direct.symbolic().fronts[0];
+        for (work, expected) in [
+            (&[1.0, 1.0, 1.0, 1.0], 2),
+            (&[5.0, 1.0, 1.0, 1.0], 1),
+            (&[1.0, 1.0, 1.0, 9.0], 3),
+            (&[1.0, 5.0, 1.0, 1.0], 2),
+        ] {
+            let fronts: Vec<Front> =
+                work.iter().map(|&subtree_flops| Front { subtree_flops, ..front.clone() }).collect();
+            assert_eq!(split_children(&[0, 1, 2, 3], &fronts), expected, "{work:?}");
+        }
+    }
+}

@@ -429,3 +429,58 @@ impl<'a> Pass<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A path of vertices, or vertices without edges.
+    fn level(weights: &[u32], is_path: bool) -> Level {
+        let n = weights.len() as u32;
+        let of = |v: u32| -> Vec<u32> {
+            let both = [v.checked_sub(1), (v + 1 < n).then_some(v + 1)];
+            if is_path { both.into_iter().flatten().collect() } else { Vec::new() }
+        };
+        let mut starts = vec![0];
+        let mut neighbours = Vec::new();
+        for v in 0..n {
+            neighbours.extend(of(v));
+            starts.push(neighbours.len() as u32);
+        }
+        Level { starts, edge_weights: vec![1; neighbours.len()], neighbours, weights: weights.to_vec() }
+    }
+
+    /// The separator's weight, times 1 + ½ ((left − right)/all)².
+    #[test]
+    fn a_division_costs_its_separator_and_its_imbalance() {
+        let level = level(&[1, 2, 3, 4], true);
+        for (division, expected) in [
+            ([LEFT, LEFT, MIDDLE, RIGHT], 3.0 * (1.0 + 0.5 * 0.01)),
+            ([LEFT, MIDDLE, RIGHT, RIGHT], 2.0 * (1.0 + 0.5 * 0.36)),
+            ([LEFT, LEFT, LEFT, LEFT], f64::INFINITY),
+            ([MIDDLE, RIGHT, RIGHT, RIGHT], f64::INFINITY),
+        ] {
+            let found = cost(&level, &division);
+            assert!(found == expected || (found - expected).abs() < 1e-12, "{division:?}: {found}");
+        }
+    }
+
+    /// A region is grown to half of the weight, through all components, and what bounds it is the separator.
+    #[test]
+    fn a_region_grows_to_half_of_the_weight() {
+        let size = |division: &[u8], side: u8| division.iter().filter(|&&s| s == side).count();
+        for (weights, is_path, seed, expected) in [
+            (&[1; 6][..], true, 0, [2, 3, 1]),
+            (&[1; 6], false, 0, [3, 3, 0]),
+            (&[1; 6], false, 5, [3, 3, 0]),
+            (&[4, 1, 1, 1, 1], true, 0, [1, 3, 1]),
+        ] {
+            let division = grow(&level(weights, is_path), seed);
+            assert_eq!(
+                [LEFT, RIGHT, MIDDLE].map(|side| size(&division, side)),
+                expected,
+                "{weights:?} {is_path} {seed}"
+            );
+        }
+    }
+}

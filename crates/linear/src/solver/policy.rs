@@ -134,4 +134,22 @@ mod tests {
         backoff.record(true);
         assert!(backoff.allows() && backoff.allows());
     }
+
+    #[test]
+    fn rows_beside_the_diagonal_are_cheap_if_they_take_far_less_than_the_whole() {
+        let plan = |count: usize| {
+            let whole: Vec<u32> = (0..count as u32).collect();
+            let pattern = Pattern::from_stencils(count, [&whole[..]]);
+            crate::factor::Direct::new(
+                &pattern,
+                &vec![false; count],
+                &crate::ConstraintRows::new(count, [vec![(0, 1.0)]]),
+                true,
+            )
+        };
+        let (small, large) = (plan(4), plan(60));
+        assert!(rows_are_cheap(small.symbolic(), large.symbolic()));
+        assert!(!rows_are_cheap(large.symbolic(), small.symbolic()));
+        assert!(!rows_are_cheap(large.symbolic(), large.symbolic()));
+    }
 }

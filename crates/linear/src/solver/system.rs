@@ -137,3 +137,29 @@ pub(crate) fn dot(a: &[Vec3], b: &[Vec3]) -> f64 {
 pub(crate) fn norm(a: &[Vec3]) -> f64 {
     dot(a, a).sqrt()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Pattern;
+    use std::sync::Arc;
+
+    /// Two points, of which the second is known, and two rows, of which the second yields.
+    #[test]
+    fn rows_are_judged_by_what_they_sum() {
+        let matrix = Matrix::new(Arc::new(Pattern::from_stencils(2, [&[0_u32, 1][..]])));
+        let mut rows = ConstraintRows::new(2, [vec![(0, 3.0), (1, 5.0)], vec![(0, 4.0)]]);
+        rows.compliance_mut()[1] = 0.5;
+        let system = System { matrix: &matrix, rows: &rows, known: &[false, true] };
+        let mut scratch = [Vec3::ONE; 4];
+        // Cᵀλ at the unknown point: 3 X + 4 Y
+        assert_eq!(system.transposed_size(&[Vec3::X, Vec3::Y], &mut scratch), 5.0);
+        assert_eq!(system.transposed_size(&[], &mut scratch), 0.0);
+        let x = [2.0 * Vec3::X, -Vec3::Y, Vec3::ZERO, 8.0 * Vec3::Z];
+        let right = [Vec3::ZERO, Vec3::ZERO, 9.0 * Vec3::X, -4.0 * Vec3::Z];
+        let r = [Vec3::ONE, Vec3::ONE, 2.0 * Vec3::Y, 8.0 * Vec3::X];
+        assert_eq!(system.row_is_off_by(0, &right, &x, &r), 2.0 / (6.0 + 5.0 + 9.0));
+        assert_eq!(system.row_is_off_by(1, &right, &x, &r), 8.0 / (8.0 + 4.0 + 4.0));
+        assert_eq!(system.row_is_off_by(1, &right, &x, &[Vec3::ZERO; 4]), 0.0);
+    }
+}
