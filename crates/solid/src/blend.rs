@@ -170,5 +170,8 @@ mod tests {
         let at = |time| weight_at(&keys, 0, time);
         assert_eq!((at(0.0), at(1.0), at(1.5), at(2.0), at(9.0)), (1.0, 1.0, 0.5, 0.0, 0.0));
         assert!(at(1.01) > 0.999, "no jerk at a key");
+        // 3s² − 2s³ at s = ¼, whatever the time between the keys
+        let slow = [key(1.0, 0.0), key(5.0, 1.0)];
+        assert_eq!(weight_at(&slow, 0, 2.0), 0.15625);
     }
 }

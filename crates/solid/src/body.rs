@@ -71,3 +71,21 @@ impl Solid {
         (largest, sum / volume.max(f64::MIN_POSITIVE))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All stretched alike, the mean is the largest; with one end drawn out, it is what the volumes make of it.
+    #[test]
+    fn mean_strain_is_by_volume() {
+        let mesh = TetMesh::box_grid([2, 1, 1], Vec3::new(0.3, 0.1, 0.2)).unwrap();
+        let solid = Solid::new(&mesh, Law::Stvk, &Material::preset("jelly").unwrap()).unwrap();
+        let stretched: Vec<Vec3> = mesh.points().iter().map(|p| p.with_x(1.25 * p.x)).collect();
+        let (largest, mean) = solid.strain(&stretched);
+        assert!((largest - 0.25).abs() < 1e-12 && (mean - 0.25).abs() < 1e-12, "{largest} {mean}");
+        let end: Vec<Vec3> = mesh.points().iter().map(|p| p.with_x(p.x + (p.x - 0.15).max(0.0))).collect();
+        let (largest, mean) = solid.strain(&end);
+        assert!((largest - 1.0).abs() < 1e-12 && (mean - 0.5).abs() < 1e-12, "{largest} {mean}");
+    }
+}

@@ -182,3 +182,27 @@ impl Fit {
         self.stepper.solver_info()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ripples that the tets cannot represent: the error is what is left of them, in the mean by area.
+    #[test]
+    fn the_error_is_the_mean_distance_by_area() {
+        let mesh = TetMesh::box_grid([2, 2, 2], Vec3::ONE).unwrap();
+        let fine = TetMesh::box_grid([5, 5, 5], Vec3::ONE).unwrap();
+        let areas = geometry::vertex_areas(fine.points(), &fine.boundary_faces());
+        let embedding = Embedding::new(&mesh, fine.points()).unwrap();
+        let surface: Vec<Vec3> =
+            fine.points().iter().map(|p| *p + 0.05 * (40.0 * p.x + 30.0 * p.y).sin() * Vec3::Z).collect();
+        let (mut fit, mut gamma) = Fit::new(&mesh, &embedding, &areas, 1e-3, None).unwrap();
+        let mut x = mesh.points().to_vec();
+        let fitted = fit.solve(&surface, &mut gamma, &mut x, &embedding).unwrap();
+        let placed = embedding.apply(&x);
+        let squares: f64 =
+            (0..surface.len()).map(|v| areas[v] * placed[v].distance_squared(surface[v])).sum();
+        let expected = (squares / areas.iter().sum::<f64>()).sqrt();
+        assert!((fitted.error - expected).abs() < 1e-12 && expected > 0.01, "{} {expected}", fitted.error);
+    }
+}

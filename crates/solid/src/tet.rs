@@ -428,4 +428,74 @@ mod tests {
         let flat = REST.map(|p| Vec3::new(p.x, p.y, 0.0));
         assert!(Tet::from_young_poisson(&flat, Law::Stvk, 1.0, 0.3).is_none());
     }
+
+    #[test]
+    fn tets_of_any_size_have_a_volume() {
+        for size in [1e-4, 1e-2, 1.0, 1e3] {
+            let tet = Tet::from_young_poisson(&REST.map(|p| size * p), Law::Stvk, 1e4, 0.4).expect("a tet");
+            let volume = tet.volume() / size.powi(3);
+            assert!((volume - edges(&REST).determinant() / 6.0).abs() < 1e-12, "{size}: {volume}");
+        }
+    }
+
+    /// Green's strain alone is asked where all stretches are above the least one, and nowhere else: against singular values.
+    #[test]
+    fn the_plain_case_is_told_by_minors() {
+        let tet = tet(Law::Stvk);
+        let mut random = geometry::Random::new(12);
+        let mut count = [0, 0];
+        for _ in 0..2000 {
+            let sigma = Vec3::splat(0.6) + 0.5 * random.vec3();
+            let f = random.rotation() * Mat3::from_diagonal(sigma) * random.rotation();
+            let least = sigma.min_element();
+            if (least - Tet::LEAST_STRETCH).abs() > 1e-6 {
+                let is_plain = least > Tet::LEAST_STRETCH;
+                assert_eq!(tet.plain_green(&f).is_some(), is_plain, "{sigma}");
+                count[usize::from(is_plain)] += 1;
+            }
+        }
+        assert!(count[0] > 200 && count[1] > 200, "{count:?}");
+    }
+
+    /// Pressed together a little, the stress is lifted until nothing presses: H gains V·lift‖∇u‖².
+    #[test]
+    fn a_little_pressure_is_lifted() {
+        let tet = tet(Law::Stvk);
+        let x = REST.map(|p| 0.9999 * p);
+        let e = 0.5 * (0.9999_f64 * 0.9999 - 1.0);
+        let least = (3.0 * tet.moduli.lame + 2.0 * tet.moduli.shear) * e;
+        let lift = 3.0 * 1e-7 * least.abs() - least;
+        let (exact, projected) = (tet.hessian(&x), tet.projected_hessian(&x));
+        let mut random = geometry::Random::new(4);
+        for _ in 0..8 {
+            let u: [Vec3; 4] = std::array::from_fn(|_| random.vec3());
+            let times = |block: &Block<4>| -> f64 {
+                let product = block.multiply(&u);
+                (0..4).map(|i| u[i].dot(product[i])).sum()
+            };
+            let slope = tet.deformation(&u);
+            let square =
+                slope.x_axis.length_squared() + slope.y_axis.length_squared() + slope.z_axis.length_squared();
+            let (gained, expected) = (times(&projected) - times(&exact), tet.volume() * lift * square);
+            assert!((gained / expected - 1.0).abs() < 1e-4, "{gained} {expected}");
+        }
+    }
+
+    /// Negative eigenvalues of the stretches become zero, the others stay.
+    #[test]
+    fn curvature_is_projected_by_its_eigenvalues() {
+        let mut random = geometry::Random::new(30);
+        for _ in 0..300 {
+            let (values, turn) = (random.vec3(), random.rotation());
+            let of = |values: Vec3| turn * Mat3::from_diagonal(values) * turn.transpose();
+            let mut curvature = Curvature {
+                stretches: of(values),
+                difference: random.vec3().to_array(),
+                sum: random.vec3().to_array(),
+            };
+            curvature.project();
+            assert!(curvature.stretches.abs_diff_eq(of(values.max(Vec3::ZERO)), 1e-9), "{values}");
+            assert!(curvature.difference.iter().chain(&curvature.sum).all(|value| *value >= 0.0));
+        }
+    }
 }

@@ -285,3 +285,46 @@ fn mistakes_are_told() {
     broken[4].y = f64::NAN;
     assert!(enrich.begin(&broken, None).is_err_and(|e| e.to_string().contains("vertex 4")));
 }
+
+/// Whoever moves along sees the same, at the start, after a pre-roll, with averages, and behind a cut.
+#[test]
+fn a_constant_velocity_changes_nothing() {
+    let bar = bar();
+    let patch = |k: usize| -> Vec<f64> {
+        let inside = |v: usize| bar.surface[v].x >= 0.15 && (bar.surface[v].x < 0.4) == (k == 0);
+        let weights: Vec<f64> =
+            (0..bar.areas.len()).map(|v| if inside(v) { bar.areas[v] } else { 0.0 }).collect();
+        let total: f64 = weights.iter().sum();
+        weights.iter().map(|w| 0.7 * w / total).collect()
+    };
+    let rows = surface_rows(&bar.embedding, &[patch(0), patch(1)]).compliant(1e-2);
+    for pre_roll in [0.0, 0.1] {
+        let run = |velocity: Vec3| {
+            let frame = |i: usize| -> Vec<Vec3> {
+                let cut = if i >= 3 { Vec3::new(30.0, 4.0, 0.0) } else { Vec3::ZERO };
+                bar.frame(i).iter().map(|p| *p + cut + i as f64 / 24.0 * velocity).collect()
+            };
+            let settings = EnrichSettings { pre_roll, ..EnrichSettings::default() };
+            let mut enrich = bar.enrich(held_end, Some(rows.clone()), settings);
+            bar.run(&mut enrich, 6, frame).iter().map(|p| *p - 5.0 / 24.0 * velocity).collect::<Vec<_>>()
+        };
+        let (still, moving) = (run(Vec3::ZERO), run(Vec3::new(17.0, -3.0, 5.0)));
+        assert!(distance(&still, &moving) < 1e-4, "{pre_roll}: {}", distance(&still, &moving));
+        let settings = EnrichSettings { pre_roll, ..EnrichSettings::default() };
+        let uncut = bar.run(&mut bar.enrich(held_end, Some(rows.clone()), settings), 6, |i| bar.frame(i));
+        assert!(distance(&still, &uncut) > 1.0);
+    }
+}
+
+/// A pre-roll lets gravity act for as long as it says: a free bar falls by g t²/2 before the first frame.
+#[test]
+fn a_pre_roll_takes_its_seconds() {
+    let bar = bar();
+    let gravity = Vec3::new(0.0, -9.81, 0.0);
+    let settings = EnrichSettings { gravity, pre_roll: 0.5, ..EnrichSettings::default() };
+    let mut enrich = bar.enrich(|_| 0.0, None, settings);
+    let first = enrich.begin(&bar.surface, Some(&bar.surface)).unwrap();
+    let mean = |x: &[Vec3]| x.iter().sum::<Vec3>() / x.len() as f64;
+    let fall = mean(&first.positions).y - mean(&bar.surface).y;
+    assert!((fall + 0.5 * 9.81 * 0.25).abs() < 1e-3, "{fall}");
+}

@@ -42,3 +42,29 @@ pub(crate) fn check_keys(keys: &[WeightKey], count: usize) -> Result<(), Error> 
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use geometry::{TetMesh, Vec3};
+
+    #[test]
+    fn known_are_points_without_mass_surrounded_ones_and_those_of_what_always_follows() {
+        let mesh = TetMesh::box_grid([3, 1, 1], Vec3::new(3.0, 1.0, 1.0)).unwrap();
+        let embedding = Embedding::new(&mesh, &[Vec3::new(0.1, 0.1, 0.1), Vec3::new(2.9, 0.9, 0.9)]).unwrap();
+        let count = mesh.points().len();
+        let key = |weights: Vec<f64>| WeightKey { time: 0.0, weights };
+        let mut masses = vec![1.0; count];
+        masses[0] = 0.0;
+        let mut inside = vec![0.5; count];
+        inside[1] = 0.9995;
+        // the second vertex follows at one key only
+        let keys = [key(vec![1.0, 1.0]), key(vec![1.0, 0.9])];
+        let known = known_points(&embedding, &keys, &[key(inside)], &masses);
+        for (p, known) in known.into_iter().enumerate() {
+            let expected = p < 2 || embedding.corners()[0].contains(&(p as u32));
+            assert_eq!(known, expected, "{p}");
+        }
+        assert!(known_points(&embedding, &[], &[], &vec![1.0; count]).iter().all(|known| !known));
+    }
+}

@@ -144,3 +144,27 @@ impl AverageRows {
         (Self { rows: kept(&self.rows), surface_rows, names }, dropped)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Per bone w m/Σwm, and that times the place about the bone's middle over its radius of inertia.
+    #[test]
+    fn rows_of_a_bone_are_its_mean_and_its_moments() {
+        let rest = [Vec3::ZERO, 2.0 * Vec3::X, 4.0 * Vec3::X, 9.0 * Vec3::Y];
+        let (masses, leak) = ([1.0, 2.0, 1.0, 5.0], [1.0, 0.5, 1.0, 1.0]);
+        let bones = [vec![0.0; 4], vec![1.0, 1.0, 1.0, 0.0]];
+        let AverageRows { rows, names, .. } = complementary_rows(&rest, &masses, &bones, &[], &leak);
+        assert_eq!(rows.len(), 4, "the first bone moves nothing");
+        assert_eq!(names[0], "bone 1 as a whole");
+        assert_eq!(rows.row(0).collect::<Vec<_>>(), [(0, 0.25), (1, 0.25), (2, 0.25)]);
+        // the middle is at x = 2, the radius √((4 + 4)/4)
+        let radius = 2.0_f64.sqrt();
+        let along_x: Vec<(u32, f64)> = rows.row(1).collect();
+        for ((p, weight), expected) in along_x.into_iter().zip([-0.5 / radius, 0.0, 0.5 / radius]) {
+            assert!((weight - expected).abs() < 1e-15, "{p}: {weight}");
+        }
+        assert!((2..4).all(|r| rows.row(r).all(|(_, weight)| weight == 0.0)));
+    }
+}

@@ -143,3 +143,36 @@ impl Energy for FitEnergy {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use geometry::TetMesh;
+
+    /// Behind other points of a body it is the same energy.
+    #[test]
+    fn shifted_it_draws_the_same_points() {
+        let mesh = TetMesh::box_grid([1, 1, 1], Vec3::ONE).unwrap();
+        let places = [Vec3::new(0.2, 0.3, 0.4), Vec3::new(0.7, 0.6, 0.1)];
+        let embedding = Embedding::new(&mesh, &places).unwrap();
+        let mut energy = FitEnergy::new(&embedding, &[2.0, 1.0]);
+        energy.target = FitTarget { positions: places.map(|p| p + Vec3::X).to_vec(), stiffness: 3.0 };
+        let sample = GuideSample { time: 0.0, guide_positions: &[], guide_velocities: &[] };
+        let first = 5;
+        let mut x = vec![100.0 * Vec3::ONE; first];
+        x.extend(mesh.points());
+        let stencils = |energy: &FitEnergy| {
+            let mut all = Vec::new();
+            energy.stencils(&mut |stencil| all.push(stencil.to_vec()));
+            all
+        };
+        let before = stencils(&energy);
+        // ½k Σ A d²
+        assert!((energy.value(&sample, mesh.points()) - 4.5).abs() < 1e-12);
+        energy.shift(first as u32);
+        assert!((energy.value(&sample, &x) - 4.5).abs() < 1e-12);
+        let moved: Vec<Vec<u32>> =
+            before.iter().map(|stencil| stencil.iter().map(|p| p + first as u32).collect()).collect();
+        assert_eq!(stencils(&energy), moved);
+    }
+}
