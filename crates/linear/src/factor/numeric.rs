@@ -285,7 +285,7 @@ mod tests {
         let factor = Factor::<f64>::new(plan).expect("memory");
         let Factor { values, stacks: [own, other], vector, exchanged } = &factor;
         let numbers = values.len() + own.len() + other.len() + vector.len() + exchanged.len();
-        assert!(own.len() > 0 && exchanged.len() > 0);
+        assert!(!own.is_empty() && !exchanged.is_empty());
         assert_eq!(Factor::<f64>::bytes(plan), 8 * numbers);
         assert_eq!(Factor::<f32>::bytes(plan), 4 * numbers);
     }

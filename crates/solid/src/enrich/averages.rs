@@ -153,8 +153,8 @@ mod tests {
     #[test]
     fn rows_of_a_bone_are_its_mean_and_its_moments() {
         let rest = [Vec3::ZERO, 2.0 * Vec3::X, 4.0 * Vec3::X, 9.0 * Vec3::Y];
-        let (masses, leak) = ([1.0, 2.0, 1.0, 5.0], [1.0, 0.5, 1.0, 1.0]);
-        let bones = [vec![0.0; 4], vec![1.0, 1.0, 1.0, 0.0]];
+        let (masses, leak) = ([2.0, 2.0, 2.0, 5.0], [1.0, 0.5, 1.0, 1.0]);
+        let bones = [vec![0.0; 4], vec![0.5, 1.0, 0.5, 0.0]];
         let AverageRows { rows, names, .. } = complementary_rows(&rest, &masses, &bones, &[], &leak);
         assert_eq!(rows.len(), 4, "the first bone moves nothing");
         assert_eq!(names[0], "bone 1 as a whole");
