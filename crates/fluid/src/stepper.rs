@@ -384,3 +384,43 @@ fn diagnose(fluid: &Fluid, values: &[f32], state: &State, dt: f64) -> Error {
     let (speed, place) = fastest;
     Error::Supersonic { time, place, speed, sound_speed: state.sound_speed }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Domain, Field, Initial, Quantity, Side, Source};
+
+    fn still(settings: Settings) -> (Fluid, State) {
+        let domain = Domain::plane([16, 8], [1.6, 0.4], [Side::Periodic; 2]).unwrap();
+        let settings = Settings { gravity: 0.0, sound_speed: SoundSpeed::Fixed(20.0), ..settings };
+        Fluid::new(domain, settings, &Initial::default()).unwrap()
+    }
+
+    /// Waves, and the filter that goes with them, in closed form: spacings of 0.1 and 0.05 m, sound at 20 m/s.
+    #[test]
+    fn the_stable_step_is_that_of_waves_or_of_the_filter() {
+        for (upwind, sound_filter) in [(1.0, 0.05), (4.0, 1.0), (0.5, 1.0)] {
+            let (fluid, mut state) = still(Settings { upwind, sound_filter, ..Settings::default() });
+            state.peaks = [3.0, 1.0, 0.0];
+            let wave = 2.82 / 1.372 / (3.0 / 0.1 + 1.0 / 0.05 + 20.0 * 500.0_f64.sqrt());
+            let filtered = (3.0 + 20.0 * sound_filter) / 0.1 + (1.0 + 20.0 * sound_filter) / 0.05;
+            let filter = 2.5 / (64.0 / 60.0 * upwind * filtered);
+            let expected = fluid.settings.courant * wave.min(filter);
+            let found = Stepper::stable_step(&fluid, &state, &Drive::default());
+            assert!((found / expected - 1.0).abs() < 1e-6, "{upwind} {sound_filter}: {found} {expected}");
+        }
+    }
+
+    /// Pushed everywhere alike, all of it gets faster by so much a second.
+    #[test]
+    fn a_push_adds_up_over_time() {
+        let (fluid, mut state) = still(Settings::default());
+        let rate = Field::constant(fluid.layout.points, 2.0);
+        let push = Source { quantity: Quantity::Velocity(0), rate, toward: None };
+        let drive = Drive { sources: vec![push], obstacle: None };
+        assert!((drive.speed_within(&fluid, 10.0) - 20.0).abs() < 1e-6);
+        Stepper::new(&fluid).advance(&fluid, &mut state, &drive, 0.25).unwrap();
+        assert!(state.extract(&fluid, 0).values.iter().all(|u| (u - 0.5).abs() < 1e-4));
+        assert_eq!(fluid.bytes_per_point(), 52 * fluid.variables.count());
+    }
+}

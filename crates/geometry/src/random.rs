@@ -52,3 +52,24 @@ impl Random {
         Mat3::from_axis_angle(axis, std::f64::consts::TAU * self.unit())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rotations_turn_and_do_not_mirror_and_numbers_keep_their_ranges() {
+        let mut random = Random::new(3);
+        let mut before = Mat3::IDENTITY;
+        for _ in 0..50 {
+            let turn = random.rotation();
+            assert!((turn * turn.transpose()).abs_diff_eq(Mat3::IDENTITY, 1e-12));
+            assert!((turn.determinant() - 1.0).abs() < 1e-12 && turn != before);
+            before = turn;
+            assert!(random.below(7) < 7 && random.signed(2.0).abs() <= 2.0);
+        }
+        let many: Vec<f64> = (0..4000).map(|_| random.signed(2.0)).collect();
+        assert!(many.iter().sum::<f64>().abs() < 4000.0 * 0.1);
+        assert!(many.iter().any(|v| *v > 1.9) && many.iter().any(|v| *v < -1.9));
+    }
+}

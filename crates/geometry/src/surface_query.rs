@@ -271,4 +271,81 @@ mod tests {
         assert!(SurfaceQuery::new(vec![Vec3::ZERO], vec![]).is_err());
         assert!(SurfaceQuery::new(vec![Vec3::ZERO], vec![[0, 0, 1]]).is_err());
     }
+
+    /// Parts from afar are seen as a dipole with its moments: a bowl, from all around, against the sum of its triangles.
+    #[test]
+    fn a_bowl_from_afar_winds_as_its_triangles_do() {
+        let (points, triangles) = crate::testing::sphere(24);
+        let bowl: Vec<[u32; 3]> = triangles
+            .into_iter()
+            .filter(|t| {
+                t.iter().map(|&v| points[v as usize].x + 0.3 * points[v as usize].y).sum::<f64>() > 0.0
+            })
+            .collect();
+        let surface = SurfaceQuery::new(points, bowl.clone()).unwrap();
+        let mut random = crate::Random::new(2);
+        for distance in [1.5, 3.0, 6.0] {
+            for _ in 0..40 {
+                let q = distance * random.vec3().normalize();
+                let all: f64 = (0..bowl.len() as u32).map(|t| solid_angle(q, surface.corners(t))).sum();
+                let (found, exact) = (surface.winding_number(q), all / (4.0 * PI));
+                assert!((found - exact).abs() < 6e-3 / distance.powi(3), "{q}: {found} {exact}");
+            }
+        }
+    }
+
+    #[test]
+    fn patches_are_small_and_hold_every_triangle_once() {
+        let (points, triangles) = crate::testing::sphere(16);
+        let count = triangles.len() as u32;
+        let surface = SurfaceQuery::new(points, triangles).unwrap();
+        for size in [0.1, 0.5, 10.0] {
+            let patches = surface.patches(size);
+            let mut all: Vec<u32> = patches.iter().flatten().copied().collect();
+            all.sort_unstable();
+            assert_eq!(all, (0..count).collect::<Vec<_>>(), "{size}");
+            assert_eq!(patches.len() == 1, size > 4.0);
+        }
+    }
+
+    /// In the middle of a box all its sides are equally near: the triangle with the smallest number is told.
+    #[test]
+    fn of_equally_near_triangles_the_first_is_told() {
+        let n = 6;
+        let cell = |axis: usize, far: bool, i: u32, j: u32| -> [Vec3; 4] {
+            let at = |i: u32, j: u32| {
+                let (u, v) = (f64::from(i) / 3.0 - 1.0, f64::from(j) / 3.0 - 1.0);
+                let mut p = [0.0; 3];
+                (p[axis], p[(axis + 1) % 3], p[(axis + 2) % 3]) = (if far { 1.0 } else { -1.0 }, u, v);
+                Vec3::from_array(p)
+            };
+            [at(i, j), at(i + 1, j), at(i + 1, j + 1), at(i, j + 1)]
+        };
+        let (mut points, mut triangles) = (Vec::new(), Vec::new());
+        for (axis, far) in (0..3).flat_map(|axis| [(axis, true), (axis, false)]) {
+            for (i, j) in (0..n).flat_map(|i| (0..n).map(move |j| (i, j))) {
+                let first = points.len() as u32;
+                points.extend(cell(axis, far, i, j));
+                triangles.extend([[first, first + 1, first + 2], [first, first + 2, first + 3]]);
+            }
+        }
+        for is_reversed in [false, true] {
+            if is_reversed {
+                triangles.reverse();
+            }
+            let surface = SurfaceQuery::new(points.clone(), triangles.clone()).unwrap();
+            for q in [
+                Vec3::ZERO,
+                0.5 * Vec3::X,
+                Vec3::new(0.5, -0.5, 0.5),
+                Vec3::new(0.0, 2.0, 0.0),
+                3.0 * Vec3::ONE,
+            ] {
+                let squared = |t: u32| crate::triangle_distance_squared(q, surface.corners(t));
+                let all = 0..triangles.len() as u32;
+                let first = all.min_by(|a, b| squared(*a).total_cmp(&squared(*b)).then(a.cmp(b)));
+                assert_eq!(Some(surface.closest(q).triangle), first, "{q}");
+            }
+        }
+    }
 }

@@ -205,4 +205,27 @@ mod tests {
             assert!((svd.sigma - sigma).length() < scale.max(1e-300), "{sigma} {}", svd.sigma);
         }
     }
+
+    #[test]
+    fn singular_values_of_any_size_compose_to_the_matrix() {
+        let mut random = crate::Random::new(8);
+        for scale in [1e-12, 1e-6, 1.0, 1e9] {
+            for _ in 0..20 {
+                let f = Mat3::from_cols(random.vec3(), random.vec3(), random.vec3()) * scale;
+                let svd = Svd::of(&f);
+                assert!((svd.compose(svd.sigma) - f).abs_diff_eq(Mat3::ZERO, 1e-12 * scale), "{scale}");
+                assert!((svd.u.determinant() - 1.0).abs() < 1e-12 && svd.sigma.x >= svd.sigma.y.abs());
+            }
+        }
+    }
+
+    #[test]
+    fn a_motion_far_from_the_origin_is_found() {
+        let mut random = crate::Random::new(9);
+        let from: Vec<Vec3> = (0..12).map(|_| Vec3::new(40.0, -7.0, 3.0) + random.vec3()).collect();
+        let (turn, shift) = (random.rotation(), Vec3::new(-90.0, 20.0, 5.0));
+        let to: Vec<Vec3> = from.iter().map(|p| turn * *p + shift).collect();
+        let (rotation, found) = rigid_motion(&from, &to);
+        assert!((rotation - turn).abs_diff_eq(Mat3::ZERO, 1e-11) && found.distance(shift) < 1e-9);
+    }
 }

@@ -233,4 +233,25 @@ mod tests {
             assert!(matches!(error, Error::Wind { field, .. } if field == name), "{error}");
         }
     }
+
+    /// Waves an octave apart, give or take 0.3, that head downwind and drift with the wind, and their sum: u + Σ a sin(k·x − ωt + φ).
+    #[test]
+    fn gusts_are_waves_of_the_lengths_and_speeds_asked_for() {
+        let wind = gusty();
+        let field = wind.field().unwrap();
+        let along = Vec3::from(wind.direction).normalize();
+        for (i, wave) in field.waves.iter().enumerate() {
+            let octave = (wave.k.length() * wind.gust_length / std::f64::consts::TAU).log2();
+            assert!((octave - i as f64).abs() <= 0.3 + 1e-9, "{i}: {octave}");
+            assert!(wave.k.normalize().dot(along) > 0.6, "{i}: {}", wave.k);
+            let own = wave.omega - 8.0 * wave.k.dot(along);
+            assert!(own.abs() <= wave.k.length() * wave.amplitude.length() + 1e-9, "{i}: {own}");
+        }
+        for (time, point) in [(0.0, Vec3::ZERO), (1.7, Vec3::new(0.3, -2.0, 5.0))] {
+            let sines =
+                field.waves.iter().map(|w| w.amplitude * (w.k.dot(point) - w.omega * time + w.phase).sin());
+            let expected = 8.0 * along + sines.sum::<Vec3>();
+            assert!((field.velocity(time, point) - expected).length() < 1e-12);
+        }
+    }
 }

@@ -120,5 +120,6 @@ mod tests {
         assert_eq!(both.pixels, [[1.0, 0.0, 0.0, 1.0], [0.0, 0.0, 1.0, 1.0]]);
         assert_eq!(&both.to_srgb()[..4], &[255, 0, 0, 255]);
         assert!(Picture::new(2, 2, vec![[0.0; 4]; 3]).is_err());
+        assert!(Picture::new(3, 2, vec![[0.0; 4]; 6]).is_ok() && Picture::new(0, 2, Vec::new()).is_err());
     }
 }

@@ -129,4 +129,23 @@ mod tests {
         assert_eq!(Ramp { clear: 1.0, solid: 0.0 }.level(0.25), 0.75);
         assert_eq!(Ramp { clear: 1.0, solid: 1.0 }.level(0.99), 0.0);
     }
+
+    /// Radii are shares of the height, also in a wide picture; the outer edge is soft, whichever end of the rectangle it is.
+    #[test]
+    fn a_ring_is_round_in_a_wide_picture_and_soft_outside() {
+        let field = domain().field(|_| 1.0);
+        let ramp = Ramp { clear: 0.0, solid: 0.5 };
+        for (bottom, top) in [(0.1, 0.4), (0.4, 0.1)] {
+            let ring = Ring { bottom, top, ..Ring::default() };
+            let picture = ring_of(&field, &domain(), [400, 100], ring, ramp, &ColorMap::grey()).unwrap();
+            for (i, pixel) in picture.pixels.iter().enumerate() {
+                let (x, y) = ((i % 400) as f64 + 0.5 - 200.0, (i / 400) as f64 + 0.5 - 50.0);
+                let radius = x.hypot(y) / 100.0;
+                let inside = (100.0 * (0.4 - radius)).min(1.0) as f32;
+                let expected = if (0.1..=0.4).contains(&radius) { inside } else { 0.0 };
+                let on_edge = (radius - 0.1).abs() < 1e-9 || (radius - 0.4).abs() < 1e-9;
+                assert!(on_edge || (pixel[3] - expected).abs() < 1e-4, "{radius}: {pixel:?} {expected}");
+            }
+        }
+    }
 }

@@ -176,4 +176,15 @@ mod tests {
             volume_picture(&domain.field(|_| 0.0), &domain, [8, 8], &VolumeLook::default()).unwrap();
         assert!(picture.pixels.iter().all(|p| p[3] == 0.0));
     }
+
+    #[test]
+    fn a_ray_enters_and_leaves_where_it_meets_the_box() {
+        let lengths = [1.0, 2.0, 4.0];
+        assert_eq!(cross([-1.0, 0.5, 0.5], [0.5, 0.0, 0.0], lengths), Some((2.0, 4.0)));
+        assert_eq!(cross([0.5, 3.0, 0.5], [0.0, -4.0, 0.0], lengths), Some((0.25, 0.75)));
+        assert_eq!(cross([0.5, 0.5, 1.0], [0.0, 0.0, 0.25], lengths), Some((0.0, 12.0)), "from within");
+        assert_eq!(cross([-1.0, 0.5, 0.5], [-1.0, 0.0, 0.0], lengths), None, "behind it");
+        assert_eq!(cross([-1.0, 2.5, 0.5], [1.0, 0.0, 0.0], lengths), None, "past it");
+        assert_eq!(cross([-1.0, 0.0, 0.0], [1.0, 1.0, 1.0], lengths), Some((1.0, 2.0)));
+    }
 }

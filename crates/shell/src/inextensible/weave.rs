@@ -336,4 +336,20 @@ mod tests {
         let area = (rest[3].x - rest[0].x) * (rest[11].z - rest[0].z).abs();
         assert!((energy / (0.5 * 50.0 * gamma * gamma * area) - 1.0).abs() < 1e-3);
     }
+
+    #[test]
+    fn edges_along_no_thread_have_shear_springs_of_their_own() {
+        let (mut rest, mut faces) = grid(2, 1);
+        rest.push(Vec3::new(rest[2].x + 0.05, 0.0, 0.05));
+        faces.push(Face { points: vec![2, 5, 6], uvs: Vec::new() });
+        let weave = Weave::new(&rest, &faces, ThreadDirections::Uv(Vec3::X)).unwrap();
+        let springs = weave.shear_springs(&rest, 3.0);
+        assert_eq!(springs.len(), 2 * 2 + 2, "two for each quad, one for each of these edges");
+        for ends in [[2, 6], [5, 6]] {
+            let (_, spring) = springs.iter().find(|(of, _)| *of == ends).expect("a spring");
+            let length = rest[ends[0] as usize].distance(rest[ends[1] as usize]);
+            assert_eq!((spring.stiffness, spring.rest_length), (3.0, length));
+        }
+        assert!(weave.shear_springs(&rest, 0.0).is_empty());
+    }
 }

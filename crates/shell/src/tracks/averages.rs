@@ -332,7 +332,10 @@ mod tests {
             let (averages, rest, fine) = averages(Scheme::Linear, both);
             let pose: Vec<Vec3> =
                 rest.iter().enumerate().map(|(i, p)| *p * 1.7 + Vec3::splat((i * i) as f64)).collect();
-            assert!(averages.residual(&pose, &fine.prolongation.vectors(&pose)) < 1e-14);
+            let carried = fine.prolongation.vectors(&pose);
+            assert!(averages.residual(&pose, &carried) < 1e-14);
+            let moved: Vec<Vec3> = carried.iter().map(|p| *p + Vec3::new(0.0, 3.0, 4.0)).collect();
+            assert!((averages.residual(&pose, &moved) - 5.0).abs() < 1e-12, "in metres");
             for r in 0..4 {
                 assert!((averages.guide.row(r).map(|e| e.1).sum::<f64>() - 1.0).abs() < 1e-14, "a mean");
             }
@@ -347,6 +350,9 @@ mod tests {
             for r in 0..4 {
                 let points = averages.tracked.row(r).filter(|entry| entry.1 != 0.0).count();
                 assert_eq!(points == functions.on_tracked(r).len(), !both, "{points} points");
+                // a hat of a corner knows nothing of the triangle that the corner is not in
+                let is_corner = r == 0 || r == 3;
+                assert!(!is_corner || points < fine.prolongation.fine_count(), "{points} points");
             }
             let pose: Vec<Vec3> = rest.iter().map(|p| Vec3::new(p.y, 1.3 * p.x + p.z, p.z - p.x)).collect();
             assert!(averages.residual(&pose, &fine.prolongation.vectors(&pose)) < 1e-14);
@@ -403,5 +409,33 @@ mod tests {
         held[..4].fill(false);
         (4..count).for_each(|v| held[v] = v == 4);
         assert!(matches!(build(&hats, &held).unwrap_err(), Error::TooManyTests { tests: 4, points: 1 }));
+    }
+
+    /// What overlaps is told by its direction, not by how large its weights are.
+    #[test]
+    fn a_dependent_row_is_told_with_what_it_resembles_most() {
+        let rows =
+            [vec![(0, 1.0), (1, 1.0)], vec![(0, 0.1), (1, 0.1)], vec![(0, 10.0), (2, 10.0)], vec![(2, 1.0)]];
+        let averages = Averages {
+            guide: ConstraintRows::new(3, rows.clone()),
+            tracked: ConstraintRows::new(3, rows),
+            names: ["a", "b", "c", "d"].map(String::from).to_vec(),
+        };
+        let Error::DependentTest { name, with } = averages.dependent(0, &[true; 3]) else {
+            panic!("another error")
+        };
+        assert_eq!((name, with), ("a".into(), vec!["b".into(), "c".into()]));
+    }
+
+    #[test]
+    fn a_mesh_lies_on_its_guide_or_it_does_not() {
+        let (rest, triangles, fine) = strip(2, Scheme::Linear);
+        let on = fine.prolongation.vectors(&rest);
+        let off: Vec<Vec3> = on.iter().map(|p| *p + 0.01 * Vec3::Z).collect();
+        let guide = RestSurface { rest: &rest, triangles: &triangles };
+        let lies = |rest: &[Vec3]| {
+            lies_on(guide, RestSurface { rest, triangles: &fine.triangles }, &fine.prolongation)
+        };
+        assert!(lies(&on) && !lies(&off) && !lies(&on[1..]));
     }
 }

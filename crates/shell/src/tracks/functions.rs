@@ -203,4 +203,17 @@ mod tests {
         }
         assert!(sums.iter().all(|sum| (sum - 1.0).abs() < 1e-14));
     }
+
+    #[test]
+    fn hats_are_carried_over_by_their_own_prolongation_alone() {
+        let fine = geometry::subdivide_times(3, &[[0, 1, 2]], geometry::Scheme::Linear, 2);
+        let hats = TestFunctions::hats(&fine.prolongation);
+        let elsewhere = Prolongation::new(3, (0..fine.prolongation.fine_count()).map(|_| vec![(0, 1.0)]));
+        for i in 0..3 {
+            assert!(
+                hats.is_carried_over(i, &fine.prolongation) && !hats.is_carried_over(i, &elsewhere),
+                "{i}"
+            );
+        }
+    }
 }
