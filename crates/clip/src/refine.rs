@@ -170,4 +170,20 @@ mod tests {
         let (fine, _) = mesh.subdivided(Scheme::Loop, 1);
         assert_eq!((fine.point_count(), fine.faces.len()), (9, 8));
     }
+
+    /// Ends that share their normals give middles that do.
+    #[test]
+    fn middles_share_a_normal_where_their_ends_do() {
+        let edge = |a: u32, b: u32| geometry::Edge { vertices: [a, b], triangles: Vec::new() };
+        // vertices 0 and 3 are one, and so are 1 and 4; 2 and 5 are not
+        let groups =
+            smoothing(&[0, 1, 2, 0, 1, 3], &[edge(0, 1), edge(3, 4), edge(1, 2), edge(4, 5), edge(5, 3)]);
+        assert_eq!(groups[..6], [0, 1, 2, 0, 1, 3]);
+        let [a, b, c, d, e] = groups[6..] else { panic!("one for each edge") };
+        assert_eq!(a, b);
+        let mut others = vec![a, c, d, e];
+        others.sort_unstable();
+        assert_eq!(others, [4, 5, 6, 7], "the others are apart, and from all that there were");
+        assert!(smoothing(&[], &[edge(0, 1)]).is_empty());
+    }
 }

@@ -151,4 +151,41 @@ mod tests {
         assert_eq!(other.frame(10).unwrap(), clip.frame(5).unwrap());
         assert_eq!(clip.resampled(60.0).cuts, [3]);
     }
+
+    /// Weights of morph targets go from frame to frame as points do.
+    #[test]
+    fn morph_weights_are_mixed_as_points_are() {
+        struct Morphing(MemoryFrames);
+        impl Frames for Morphing {
+            fn count(&self) -> usize {
+                self.0.count()
+            }
+            fn read(&self, index: usize) -> Result<Frame> {
+                self.0.read(index)
+            }
+            fn morph_weights(&self, index: usize) -> Result<Vec<Vec<f32>>> {
+                Ok(vec![vec![0.25 * index as f32, 1.0 - 0.25 * index as f32]])
+            }
+        }
+        let clip = moving(3);
+        let still = Frame { points: vec![vec![[0.0; 3]; 3]], pose: vec![Transform::IDENTITY] };
+        let frames = Morphing(MemoryFrames::new(vec![still; 3]));
+        let clip = Clip { frames: Arc::new(frames), ..clip };
+        let other = clip.resampled(240.0);
+        for (index, expected) in
+            [(0, [0.0, 1.0]), (1, [0.125, 0.875]), (2, [0.25, 0.75]), (3, [0.375, 0.625])]
+        {
+            assert_eq!(other.frames().morph_weights(index).unwrap(), [expected.to_vec()], "{index}");
+        }
+    }
+
+    #[test]
+    fn a_clip_without_time_is_not_written() {
+        let folder = tempfile::tempdir().unwrap();
+        for rate in [0.0, -24.0, f64::NAN] {
+            let clip = Clip { frame_rate_hz: rate, ..moving(2) };
+            let refused = crate::write(folder.path().join("a.usda"), &clip, &crate::WriteOptions::default());
+            assert!(refused.unwrap_err().to_string().contains("frames per second"), "{rate}");
+        }
+    }
 }

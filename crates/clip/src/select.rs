@@ -504,4 +504,16 @@ mod tests {
         assert!(read("f.json", "[[6, 1]]").unwrap_err().to_string().contains("point 6"));
         assert!(read("g.csv", "0\nx\n").unwrap_err().to_string().contains("line 2"));
     }
+
+    #[test]
+    fn levels_without_a_width_are_a_threshold() {
+        let level = |from: f64, to: f64, weight: f32| {
+            LevelsRegion { of: Box::new(Selector::All), from, to, blur: 0 }.level(weight)
+        };
+        for (weight, expected) in [(0.0, 0.0), (0.25, 0.0), (0.5, 0.5), (0.75, 1.0), (1.0, 1.0)] {
+            assert_eq!(level(0.25, 0.75, weight), expected, "{weight}");
+        }
+        assert_eq!((level(0.5, 0.5, 0.4), level(0.5, 0.5, 0.5), level(0.5, 0.5, 0.6)), (0.0, 1.0, 1.0));
+        assert_eq!((level(0.0, 0.0, 0.0), level(0.0, 0.0, 0.1)), (0.0, 1.0), "nothing stays nothing");
+    }
 }

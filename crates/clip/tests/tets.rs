@@ -122,6 +122,26 @@ fn the_same_two_tets_in_every_format() {
     }
 }
 
+/// References are optional in Medit's files, and physical groups in Gmsh's.
+#[test]
+fn tets_without_references_and_groups_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let put = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        read_tets(&path, &ReadOptions::default()).unwrap()
+    };
+    let nodes = ["0 0 0", "1 0 0", "0 1 0", "0 0 1"].join("\n");
+    let medit =
+        format!("MeshVersionFormatted 2\nDimension 3\nVertices 4\n{nodes}\nTetrahedra 1\n1 2 3 4\nEnd\n");
+    assert_eq!(put("a.mesh", &medit).mesh.tets(), [[0, 1, 2, 3]]);
+    let gmsh = format!(
+        "$MeshFormat\n4.1 0 8\n$EndMeshFormat\n$Entities\n0 0 0 1\n1 0 0 0 1 1 1 0\n$EndEntities\n\
+         $Nodes\n1 4 1 4\n3 1 0 4\n1\n2\n3\n4\n{nodes}\n$EndNodes\n$Elements\n1 1 1 1\n3 1 4 1\n1 1 2 3 4\n$EndElements\n"
+    );
+    assert_eq!(put("b.msh", &gmsh).mesh.tets(), [[0, 1, 2, 3]]);
+}
+
 #[test]
 fn other_peoples_tets_read() {
     let Some(folder) = assets("tet") else { return };

@@ -272,28 +272,6 @@ mod tests {
         assert!(SurfaceQuery::new(vec![Vec3::ZERO], vec![[0, 0, 1]]).is_err());
     }
 
-    /// Parts from afar are seen as a dipole with its moments: a bowl, from all around, against the sum of its triangles.
-    #[test]
-    fn a_bowl_from_afar_winds_as_its_triangles_do() {
-        let (points, triangles) = crate::testing::sphere(24);
-        let bowl: Vec<[u32; 3]> = triangles
-            .into_iter()
-            .filter(|t| {
-                t.iter().map(|&v| points[v as usize].x + 0.3 * points[v as usize].y).sum::<f64>() > 0.0
-            })
-            .collect();
-        let surface = SurfaceQuery::new(points, bowl.clone()).unwrap();
-        let mut random = crate::Random::new(2);
-        for distance in [1.5, 3.0, 6.0] {
-            for _ in 0..40 {
-                let q = distance * random.vec3().normalize();
-                let all: f64 = (0..bowl.len() as u32).map(|t| solid_angle(q, surface.corners(t))).sum();
-                let (found, exact) = (surface.winding_number(q), all / (4.0 * PI));
-                assert!((found - exact).abs() < 6e-3 / distance.powi(3), "{q}: {found} {exact}");
-            }
-        }
-    }
-
     #[test]
     fn patches_are_small_and_hold_every_triangle_once() {
         let (points, triangles) = crate::testing::sphere(16);

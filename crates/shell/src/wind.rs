@@ -244,6 +244,7 @@ mod tests {
             let octave = (wave.k.length() * wind.gust_length / std::f64::consts::TAU).log2();
             assert!((octave - i as f64).abs() <= 0.3 + 1e-9, "{i}: {octave}");
             assert!(wave.k.normalize().dot(along) > 0.6, "{i}: {}", wave.k);
+            assert!((0.0..std::f64::consts::TAU).contains(&wave.phase), "{i}: {}", wave.phase);
             let own = wave.omega - 8.0 * wave.k.dot(along);
             assert!(own.abs() <= wave.k.length() * wave.amplitude.length() + 1e-9, "{i}: {own}");
         }

@@ -382,4 +382,22 @@ mod tests {
         let point = [vec![Vec3::ONE; 6]];
         assert_eq!(cluster(&Clusters { count: 2, frames: &point, ..what }).unwrap().len(), 2);
     }
+
+    /// The worst over the frames of A (μ/A(t) ‖c − c̄‖² + (1 − μ) ‖n − n̄‖²).
+    #[test]
+    fn the_error_of_a_triangle_is_its_distance_and_its_turn_in_the_worst_frame() {
+        let moment =
+            |x: f64, area: f64| Moment { centroid: x * Vec3::X, normal: Vec3::Y, area, nearness: 0.1 };
+        let motion = Motion {
+            frames: 2,
+            moments: vec![moment(1.0, 3.0), moment(4.0, 2.0)],
+            compactness: 0.25,
+            weight: vec![1.0],
+        };
+        let straight = Proxy(vec![(Vec3::ZERO, Vec3::Y); 2]);
+        assert!((motion.error(0, &straight, f64::INFINITY) - 2.0 * 0.1 * 16.0).abs() < 1e-12);
+        let turned = Proxy(vec![(Vec3::ZERO, Vec3::Z), (4.0 * Vec3::X, Vec3::Y)]);
+        assert!((motion.error(0, &turned, f64::INFINITY) - 3.0 * (0.1 + 0.75 * 2.0)).abs() < 1e-12);
+        assert!(motion.error(0, &turned, 1.0) > 1.0);
+    }
 }

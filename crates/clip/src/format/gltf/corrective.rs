@@ -478,4 +478,15 @@ mod tests {
         assert!((found - DVec3::new(0.5, 0.0, 0.0)).length() < 1e-5, "{found}");
         assert!(damped_inverse(&DMat3::ZERO) == DMat3::ZERO);
     }
+
+    #[test]
+    fn scale_is_the_mean_of_the_columns() {
+        assert_eq!(scale_squared(&DMat3::from_diagonal(glam::DVec3::new(1.0, 2.0, 4.0))), 7.0);
+        assert!(
+            !is_flat(&DMat3::IDENTITY)
+                && !is_flat(&(DMat3::IDENTITY * 1e-3))
+                && !is_flat(&(DMat3::IDENTITY * 1e3))
+        );
+        assert!(is_flat(&DMat3::from_diagonal(glam::DVec3::new(1.0, 1.0, 0.0))));
+    }
 }
