@@ -170,7 +170,7 @@ mod tests {
         let clip = moving(3);
         let still = Frame { points: vec![vec![[0.0; 3]; 3]], pose: vec![Transform::IDENTITY] };
         let frames = Morphing(MemoryFrames::new(vec![still; 3]));
-        let clip = Clip { frames: Arc::new(frames), ..clip };
+        let clip = Clip::new("m", 120.0, clip.meshes.clone(), clip.skeleton.clone(), Arc::new(frames));
         let other = clip.resampled(240.0);
         for (index, expected) in
             [(0, [0.0, 1.0]), (1, [0.125, 0.875]), (2, [0.25, 0.75]), (3, [0.375, 0.625])]
@@ -183,7 +183,8 @@ mod tests {
     fn a_clip_without_time_is_not_written() {
         let folder = tempfile::tempdir().unwrap();
         for rate in [0.0, -24.0, f64::NAN] {
-            let clip = Clip { frame_rate_hz: rate, ..moving(2) };
+            let mut clip = moving(2);
+            clip.frame_rate_hz = rate;
             let refused = crate::write(folder.path().join("a.usda"), &clip, &crate::WriteOptions::default());
             assert!(refused.unwrap_err().to_string().contains("frames per second"), "{rate}");
         }

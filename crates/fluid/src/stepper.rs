@@ -423,4 +423,26 @@ mod tests {
         assert!(state.extract(&fluid, 0).values.iter().all(|u| (u - 0.5).abs() < 1e-4));
         assert_eq!(fluid.bytes_per_point(), 52 * fluid.variables.count());
     }
+
+    /// Drawn to a temperature, what is missing dies off with the rate; heat without an end makes as much speed as it makes heat.
+    #[test]
+    fn heat_is_drawn_to_where_it_should_be() {
+        let (fluid, mut state) = still(Settings::default());
+        let of = |value: f32| Field::constant(fluid.layout.points, value);
+        let source =
+            |toward: Option<Field>| Source { quantity: Quantity::Temperature, rate: of(2.0), toward };
+        let drive = Drive { sources: vec![source(Some(of(3.0)))], obstacle: None };
+        Stepper::new(&fluid).advance(&fluid, &mut state, &drive, 0.5).unwrap();
+        let expected = 3.0 * (1.0 - (-1.0_f64).exp()) as f32;
+        let heat = state.extract(&fluid, fluid.variables.temperature);
+        assert!(heat.values.iter().all(|t| (t - expected).abs() < 1e-2), "{} {expected}", heat.values[0]);
+        let domain = Domain::plane([16, 8], [1.6, 0.4], [Side::Periodic, Side::Wall]).unwrap();
+        let (heavy, _) = Fluid::new(domain, Settings::default(), &Initial::default()).unwrap();
+        let heating = Drive { sources: vec![source(None)], obstacle: None };
+        let expected = heavy.free_fall(40.0).max(heating.speed(&heavy));
+        assert!(
+            (heating.speed_within(&heavy, 20.0) / expected - 1.0).abs() < 1e-6
+                && heavy.free_fall(40.0) > heavy.free_fall(22.0)
+        );
+    }
 }
