@@ -274,7 +274,7 @@ mod tests {
 
     #[test]
     fn patches_are_small_and_hold_every_triangle_once() {
-        let (points, triangles) = crate::testing::sphere(16);
+        let (points, triangles) = sphere(16);
         let count = triangles.len() as u32;
         let surface = SurfaceQuery::new(points, triangles).unwrap();
         for size in [0.1, 0.5, 10.0] {

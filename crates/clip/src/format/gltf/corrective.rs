@@ -481,12 +481,12 @@ mod tests {
 
     #[test]
     fn scale_is_the_mean_of_the_columns() {
-        assert_eq!(scale_squared(&DMat3::from_diagonal(glam::DVec3::new(1.0, 2.0, 4.0))), 7.0);
+        assert_eq!(scale_squared(&DMat3::from_diagonal(DVec3::new(1.0, 2.0, 4.0))), 7.0);
         assert!(
             !is_flat(&DMat3::IDENTITY)
                 && !is_flat(&(DMat3::IDENTITY * 1e-3))
                 && !is_flat(&(DMat3::IDENTITY * 1e3))
         );
-        assert!(is_flat(&DMat3::from_diagonal(glam::DVec3::new(1.0, 1.0, 0.0))));
+        assert!(is_flat(&DMat3::from_diagonal(DVec3::new(1.0, 1.0, 0.0))));
     }
 }
