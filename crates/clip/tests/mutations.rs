@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use clip::{ReadOptions, Selector, diagnose, read, read_tets};
 use common::assets;
-use common::seeds::{MEDIT, MSH_2, MSH_4, NODE, Seed, VEG, flag, seeds, written};
+use common::seeds::{MEDIT, MSH_2, MSH_4, NODE, PAINTED, RIG, Seed, VEG, flag, seeds, written};
 use geometry::Random;
 
 /// Remembers the largest piece of memory that anybody asked for.
@@ -228,6 +228,9 @@ fn what_is_wrong_with_usd_is_said() {
         "int[] faceVertexCounts = [3]\nint[] faceVertexIndices.timeSamples = { 1: [0,1,2], 2: [0,2,1] }\npoint3f[] points = [(0,0,0),(1,0,0),(0,1,0)]",
         "topology changes at time 2",
     );
+    let fewer =
+        good.replace("points =", "points.timeSamples = { 1:").replace("(0,1,0)]", "(0,1,0)], 2: [(0,0,0)] }");
+    frame_refuses("a.usda", &mesh(&fewer), 1, "mesh `m` has 1 points");
     // a sample that is missing is told when its frame is asked for
     let folder = tempfile::tempdir().unwrap();
     let gap = folder.path().join("gap.usda");
@@ -269,6 +272,154 @@ fn what_is_wrong_with_usd_is_said() {
     refuses_as("a.usdc", &usdc[..usdc.len() / 2], "cut short");
     let usdz = written("a.usdz").remove(0).1;
     refuses_as("a.usdz", &usdz[..usdz.len() - 30], "no directory");
+}
+
+/// The bytes of some points, as every cache has them.
+fn point_bytes(points: &[[f32; 3]]) -> Vec<u8> {
+    points.as_flattened().iter().flat_map(|x| x.to_le_bytes()).collect()
+}
+
+/// Where bytes stand in a file, the first time.
+fn found(bytes: &[u8], what: &[u8]) -> usize {
+    bytes.windows(what.len()).position(|window| window == what).expect("it is there")
+}
+
+/// What a frame of a file cannot be, in words; the file itself can be opened.
+fn frame_refuses(name: &str, bytes: &[u8], frame: usize, words: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(name);
+    std::fs::write(&path, bytes).unwrap();
+    let said = read(&path, &ReadOptions::default()).unwrap().frame(frame).unwrap_err().to_string();
+    assert!(said.contains(words), "`{said}` does not say `{words}`");
+}
+
+/// The flag twice, under names of one length.
+fn twins(name: &str) -> Vec<u8> {
+    let mut clip = flag();
+    clip.meshes.push(clip.meshes[0].clone());
+    (clip.meshes[0].name, clip.meshes[1].name) = ("leafa".into(), "leafb".into());
+    let frame = flag().frame(0).unwrap().points.remove(0);
+    let frame = clip::Frame { points: vec![frame.clone(), frame], pose: Vec::new() };
+    let clip = clip.with_frames(std::sync::Arc::new(clip::MemoryFrames::new(vec![frame; 2])));
+    let folder = tempfile::tempdir().unwrap();
+    clip::write(folder.path().join(name), &clip, &clip::WriteOptions::default()).unwrap();
+    std::fs::read(folder.path().join(name)).unwrap()
+}
+
+/// The same with one name for both.
+fn of_one_name(mut bytes: Vec<u8>) -> Vec<u8> {
+    let places: Vec<usize> = (0..bytes.len()).filter(|&at| bytes[at..].starts_with(b"leafb")).collect();
+    places.iter().for_each(|&at| bytes[at + 4] = b'a');
+    bytes
+}
+
+/// The places of a block's children in an Ogawa file: of the block that begins with a digest, then these bytes.
+fn places_of(abc: &[u8], content: &[u8]) -> Vec<usize> {
+    let blocks = (24..abc.len() - content.len()).filter(|&at| abc[at..].starts_with(content));
+    let words: Vec<[u8; 8]> = blocks.map(|at| ((at as u64 - 24) | 1 << 63).to_le_bytes()).collect();
+    (0..abc.len() - 8).filter(|&at| words.iter().any(|word| abc[at..].starts_with(word))).collect()
+}
+
+#[test]
+fn samples_of_alembic_that_cannot_be_are_told() {
+    let abc = written("a.abc").remove(0).1;
+    let points = |frame: usize| point_bytes(&flag().frame(frame).unwrap().points[0]);
+
+    // a mesh without points
+    let mut empty = abc.clone();
+    let places = places_of(&abc, &points(0));
+    assert!(!places.is_empty());
+    places.iter().for_each(|&at| empty[at..at + 8].copy_from_slice(&(1_u64 << 63).to_le_bytes()));
+    refuses("a.abc", &empty, "/flag/flagShape: the mesh is empty");
+
+    // a sample that is not there, one of other points, one that is no number
+    let mut gap = abc.clone();
+    places_of(&abc, &points(5)).iter().for_each(|&at| gap[at..at + 8].copy_from_slice(&[0; 8]));
+    frame_refuses("a.abc", &gap, 5, "sample 5 is missing");
+    let mut fewer = abc.clone();
+    fewer.extend(28_u64.to_le_bytes());
+    fewer.extend([0; 28]);
+    let block = (abc.len() as u64 | 1 << 63).to_le_bytes();
+    places_of(&abc, &points(5)).iter().for_each(|&at| fewer[at..at + 8].copy_from_slice(&block));
+    frame_refuses("a.abc", &fewer, 5, "mesh `flag` has 1 points");
+    let mut nan = abc.clone();
+    let at = found(&abc, &points(5));
+    nan[at..at + 4].copy_from_slice(&f32::NAN.to_le_bytes());
+    frame_refuses("a.abc", &nan, 5, "not a finite number");
+
+    // time that runs backwards
+    let mut backwards = abc.clone();
+    let at = found(&abc, &(1.0_f64 / 24.0).to_le_bytes());
+    backwards[at..at + 8].copy_from_slice(&(-1.0_f64 / 24.0).to_le_bytes());
+    refuses("a.abc", &backwards, "samples are out of order");
+
+    refuses("a.abc", &of_one_name(twins("a.abc")), "there are two objects `leafa`");
+}
+
+#[test]
+fn topology_of_alembic_that_changes_is_told() {
+    let abc = written("a.abc").remove(0).1;
+    let corners: Vec<u8> = [2_i32, 1, 0, 3, 2, 0].iter().flat_map(|x| x.to_le_bytes()).collect();
+    // another order of the same corners, as a second sample of the property; equal blocks are stored once, and others may share it
+    let mut other = abc.clone();
+    let block = other.len() as u64;
+    other.extend((16 + corners.len() as u64).to_le_bytes());
+    other.extend([7; 16]);
+    other.extend([0_i32, 1, 2, 3, 2, 0].iter().flat_map(|x| x.to_le_bytes()));
+    for first in places_of(&abc, &corners) {
+        let (group, both) = (other.len() as u64, &abc[first..first + 16]);
+        other.extend(4_u64.to_le_bytes());
+        other.extend(both);
+        other.extend((block | 1 << 63).to_le_bytes());
+        other.extend(&both[8..]);
+        let from = (first as u64 - 8).to_le_bytes();
+        let places: Vec<usize> = (0..abc.len() - 8).filter(|&at| abc[at..].starts_with(&from)).collect();
+        places.iter().for_each(|&at| other[at..at + 8].copy_from_slice(&group.to_le_bytes()));
+    }
+    // the header before the name: flags, the number of samples, perhaps the sampling, the length of the name
+    let name = found(&abc, b"\x0c.faceIndices");
+    let flags = [name - 5, name - 6].into_iter().find(|&at| abc[at + 1] & 8 != 0).expect("it is constant");
+    other[flags + 1] &= !8;
+    other[flags + 4] = 2;
+    refuses("a.abc", &other, "/flag/flagShape: topology changes at sample 1");
+}
+
+#[test]
+fn samples_of_crates_that_cannot_be_are_told() {
+    let usdc = written("a.usdc").remove(0).1;
+    let last = point_bytes(&flag().frame(5).unwrap().points[0]);
+    let mut nan = usdc.clone();
+    let at = found(&usdc, &last);
+    nan[at..at + 4].copy_from_slice(&f32::NAN.to_le_bytes());
+    frame_refuses("a.usdc", &nan, 5, "not a finite number");
+    let times: Vec<u8> = (0..6).flat_map(|time| f64::from(time).to_le_bytes()).collect();
+    let at = found(&usdc, &times);
+    let mut swapped = usdc.clone();
+    swapped[at..at + 16].rotate_left(8);
+    refuses("a.usdc", &swapped, "samples are out of order");
+    refuses("a.usdc", &of_one_name(twins("a.usdc")), "there are two prims /flag/leafa");
+}
+
+#[test]
+fn connections_in_a_circle_end() {
+    let circles = PAINTED
+        .replace("</Paint/Picture.outputs:rgb>", "</Paint/Surface.outputs:surface>")
+        .replace("token outputs:surface\n", "token outputs:surface.connect = </Paint.outputs:surface>\n");
+    assert_ne!(circles, PAINTED);
+    let rig = RIG.replace("</Root/Rig/Anim>", "</Root/Rig>").replace("</Root/Body/smile>", "</Root/Body>");
+    assert_ne!(rig, RIG);
+    for (text, meshes) in [(circles, 1), (rig, 1)] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.usda");
+        std::fs::write(&path, text).unwrap();
+        match read(&path, &ReadOptions::default()) {
+            Ok(clip) => {
+                assert_eq!((clip.meshes.len(), clip.images.len()), (meshes, 0));
+                (0..clip.frame_count()).for_each(|frame| drop(clip.frame(frame)));
+            }
+            Err(error) => assert!(error.to_string().contains("/Root/"), "{error}"),
+        }
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //! Nothing in the file is trusted: every offset and count is held against the file's length before anything is
 //! allocated, paths are walked without recursion and each at most once.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use super::crate_write::{ARRAY, HEADER_LENGTH, MAGIC, specs};
@@ -67,12 +67,19 @@ pub(super) fn read(source: Source) -> Result<Stage> {
     let order = reader.root(root, &mut stage)?;
     let mut stack: Vec<(u32, Option<usize>, usize)> =
         order.into_iter().rev().map(|path| (path, None, 1)).collect();
+    let mut seen = HashSet::new();
     while let Some((path, parent, depth)) = stack.pop() {
         if depth > DEEPEST {
             return Err(stage.malformed("PATHS", format!("prims are nested more than {DEEPEST} deep")));
         }
         let order = reader.prim(path, parent, &mut stage)?;
         let index = stage.prims.len() - 1;
+        let path = stage.prims[index].path.clone();
+        // two places of the list of paths may spell one name
+        if seen.contains(&path) {
+            return Err(stage.malformed("PATHS", format!("there are two prims {path}")));
+        }
+        seen.insert(path);
         stack.extend(order.into_iter().rev().map(|path| (path, Some(index), depth + 1)));
     }
     Ok(stage)
