@@ -328,3 +328,20 @@ fn a_pre_roll_takes_its_seconds() {
     let fall = mean(&first.positions).y - mean(&bar.surface).y;
     assert!((fall + 0.5 * 9.81 * 0.25).abs() < 1e-3, "{fall}");
 }
+
+/// Averages that follow from the others are left out and named; a few of them all.
+#[test]
+fn what_is_left_out_is_named() {
+    let bar = bar();
+    let solid = Solid::new(&bar.mesh, Law::Stvk, &Material::preset("jelly").unwrap()).unwrap();
+    let ones = vec![1.0; bar.mesh.points().len()];
+    for (bones, count, has_more) in [(2, "4, ", false), (5, "16, ", true)] {
+        let bones = vec![ones.clone(); bones];
+        let rows = complementary_rows(bar.mesh.points(), &solid.masses, &bones, &[], &ones);
+        let enrich = bar.enrich(|_| 0.0, Some(rows), EnrichSettings::default());
+        let notes = dynamics::Actor::notes(enrich.flesh());
+        let (_, note) = notes.iter().find(|(name, _)| name == "averages left out").expect("a note");
+        assert!(note.starts_with(count) && note.contains("bone 1 along x"), "{note}");
+        assert_eq!(note.ends_with('…'), has_more, "{note}");
+    }
+}
