@@ -157,9 +157,12 @@ pub(crate) fn crossings(mesh: &CollisionMesh, x: &[Vec3]) -> Result<Vec<Crossing
     audit(&audited)
 }
 
-/// Two triangles that may have anything to do with each other: not both known altogether.
+/// Two triangles that may have anything to do with each other: not both known altogether, nor of a surface that may cross itself.
 fn interact(mesh: &CollisionMesh, a: u32, b: u32) -> bool {
-    [a, b].iter().any(|&t| mesh.triangles()[t as usize].iter().any(|&p| mesh.is_free(p)))
+    let [first, second] = [a, b].map(|t| mesh.triangles()[t as usize]);
+    let (of_a, of_b) = (mesh.surface_of(first[0]), mesh.surface_of(second[0]));
+    (of_a != of_b || mesh.surfaces()[of_a].self_contact)
+        && first.into_iter().chain(second).any(|p| mesh.is_free(p))
 }
 
 /// A triangle and all that share a corner with it.
@@ -503,6 +506,20 @@ mod tests {
                 Intersections::find(&mesh, &[], &none),
                 Err(Error::Sizes { expected: 6, got: 0, .. })
             ));
+        }
+        let both: Vec<Vec3> = blade.iter().chain(&leaf).copied().collect();
+        for self_contact in [false, true] {
+            let folds = CollisionSurface {
+                self_contact,
+                ..CollisionSurface::free("folds", both.clone(), vec![[0, 1, 2], [3, 4, 5]])
+            };
+            let mesh = CollisionMesh::new(vec![folds]).unwrap();
+            let intersections = Intersections::find(&mesh, &places(&mesh), &none).unwrap();
+            assert_eq!(
+                intersections.crossings.len(),
+                usize::from(self_contact),
+                "where the artist lets folds cross"
+            );
         }
         let ground = crate::plane("ground", Vec3::ZERO, Vec3::Y, 10.0).unwrap();
         let cloth = CollisionSurface::free("blade", blade, vec![[0, 1, 2]]);

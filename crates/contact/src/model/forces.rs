@@ -12,6 +12,9 @@ use crate::{Contact, Friction, Pair};
 
 /// How fast crossed surfaces are drawn apart, in m/s.
 const UNTANGLING_SPEED: f64 = 0.5;
+/// Weights of a distance on the body's points that are below this are differences of rounded numbers: what one tet carries as a whole
+/// cannot be parted by it, and a force made large enough to try would leave a matrix of noise.
+const LEAST_LEVER: f64 = 1e-6;
 
 /// How a pair follows the body's points.
 struct Lever {
@@ -145,7 +148,8 @@ impl BarrierContact {
         if parts.len() == count {
             return None;
         }
-        let free = parts.iter().filter(|(dof, _)| !stage.known[*dof as usize]);
+        let moves = |&&(dof, j): &&(u32, f64)| j.abs() > LEAST_LEVER && !stage.known[dof as usize];
+        let free = parts.iter().filter(moves);
         let (mobility, fastest) = free.fold((0.0, 0.0_f64), |(mobility, fastest), &(dof, j)| {
             let m = stage.masses[dof as usize];
             (mobility + j * j / m, fastest.max(j.abs() / m))

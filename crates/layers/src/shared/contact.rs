@@ -442,6 +442,15 @@ pub(crate) struct Skin {
     pub(crate) order: Vec<u32>,
 }
 
+/// The piece of every point of a surface.
+fn piece_of_points(pieces: &[CollisionSurface], order: &[u32]) -> Vec<u32> {
+    let numbers = pieces.iter().zip(0..).flat_map(|(piece, number)| vec![number; piece.rest_positions.len()]);
+    let count = order.iter().map(|&p| p as usize + 1).max().unwrap_or(0);
+    let mut found = vec![u32::MAX; count];
+    order.iter().zip(numbers).for_each(|(&p, number)| found[p as usize] = number);
+    found
+}
+
 /// What the members of a scene meet beside each other, with its number among what one of them names: each thing once, and each mesh by its own name.
 fn obstacles_of<'a>(skins: &'a [(Skin, Target)], simulated: &[usize]) -> Vec<(usize, &'a Contact, Obstacle)> {
     let mut found: Vec<(usize, &Contact, Obstacle)> = Vec::new();
@@ -485,6 +494,8 @@ pub struct Collider {
     pieces: usize,
     /// Names and corners of the surfaces as they are delivered.
     surfaces: Vec<(String, Vec<[u32; 3]>)>,
+    /// Of each surface whose pieces may cross themselves, as the artist has it, the piece of every point.
+    free_pieces: Vec<Option<Vec<u32>>>,
     /// Which surface, and which of its points, each attached point is.
     order: Vec<(usize, usize)>,
     triangles: Vec<Vec<[u32; 3]>>,
@@ -507,7 +518,7 @@ impl Collider {
         let simulated: Vec<usize> = skins.iter().map(|(_, input)| input.mesh).collect();
         let (mut sources, mut obstacles) = (Vec::new(), Vec::new());
         let (mut pieces, mut surfaces, mut attached) = (Vec::new(), Vec::new(), Vec::new());
-        let mut order = Vec::new();
+        let (mut order, mut free_pieces) = (Vec::new(), Vec::new());
         for (number, contact, obstacle) in obstacles_of(&skins, &simulated) {
             for (source, surface) in obstacle.open(number, &skins[0].1, contact, lead_in)? {
                 sources.push(source);
@@ -517,6 +528,7 @@ impl Collider {
         for (number, (skin, input)) in skins.into_iter().enumerate() {
             surfaces.push((input.mesh().name.clone(), skin.triangles));
             order.extend(skin.order.iter().map(|&p| (number, p as usize)));
+            free_pieces.push((!skin.contact.with_itself).then(|| piece_of_points(&skin.pieces, &skin.order)));
             pieces.extend(skin.pieces);
             let first = scene.part(number).points.start as u32;
             let of = |p: usize| skin.attachment.parts(p).iter().map(|&(q, w)| (q + first, w)).collect();
@@ -527,6 +539,7 @@ impl Collider {
             pieces: pieces.len(),
             triangles: obstacles.iter().map(|surface| surface.triangles.clone()).collect(),
             surfaces,
+            free_pieces,
             order,
             collision: BarrierContact::new(pieces, Attachment::embedded(attached), obstacles)
                 .map_err(LayerError::new)?,
@@ -635,6 +648,19 @@ impl Collider {
         exempt(crossing.first, crossing.second) || exempt(crossing.second, crossing.first)
     }
 
+    /// Whether a crossing is of a piece with itself, which the artist lets it have.
+    fn may_cross(&self, crossing: &Crossing) -> bool {
+        let ((surface, a), (other, b)) = (crossing.first, crossing.second);
+        let Some(Some(pieces)) = self.free_pieces.get(surface as usize).filter(|_| surface == other) else {
+            return false;
+        };
+        let piece = |triangle: u32| {
+            let corners = self.surfaces[surface as usize].1[triangle as usize];
+            pieces.get(corners[0] as usize)
+        };
+        piece(a) == piece(b)
+    }
+
     fn places(&self, frame: usize) -> Result<Vec<Vec3>, LayerError> {
         let mut all = Vec::new();
         for source in &self.sources {
@@ -707,11 +733,12 @@ impl Collider {
             result.figures.add("intersections/followed exactly", "", followed.len() as f64);
         }
         result.figures.add("contact/pairs", "", report.contacts as f64);
-        if let Some(crossing) = crossings.first() {
+        let prevented: Vec<&Crossing> = crossings.iter().filter(|c| !self.may_cross(c)).collect();
+        if let Some(crossing) = prevented.first() {
             let [a, b] = [crossing.first, crossing.second];
             result.warnings.push(format!(
                 "{} pairs of triangles cross, the first: {} of `{}` and {} of `{}`",
-                crossings.len(),
+                prevented.len(),
                 a.1,
                 audited[a.0 as usize].name,
                 b.1,
