@@ -23,6 +23,8 @@ pub struct FilmLook {
     pub height: u32,
     /// The side from which the scene is seen. Things face the front, +Z.
     pub view: ViewSide,
+    /// Whether the camera goes along with what moves, smoothly, so that it is large in the picture.
+    pub go_along: bool,
     /// Whether the input is shown to the left of the result.
     pub beside_input: bool,
     /// Whether the mesh's edges are drawn.
@@ -41,6 +43,7 @@ impl Default for FilmLook {
             width: 640,
             height: 480,
             view: ViewSide::ThreeQuarter,
+            go_along: false,
             beside_input: false,
             wireframe: false,
             beauty: false,
@@ -78,6 +81,11 @@ impl FilmSettings for FilmLook {
             let help = "write \"#rrggbb\", or \"none\" for pictures that one sees through";
             let message = format!("`{color}` is not a colour");
             diagnostics.push(Diagnostic::new("background", message).with_help(help));
+        }
+        if self.go_along && !self.pass.is_empty() {
+            let message =
+                "`go_along` has no effect beside passes, which are seen by the camera of their layer";
+            diagnostics.push(Diagnostic::new("go_along", message).with_help("leave it out"));
         }
         for (i, pass) in self.pass.iter().enumerate() {
             diagnostics.extend(pass.check(&format!("pass[{i}]"), fields, folder));

@@ -160,5 +160,6 @@ pub(crate) fn stage<'a>(film: &FilmLook, bake: &'a Bake) -> Result<Stage<'a>, Er
         true => vec![("input", &bake.input), ("result", &bake.clip)],
         false => vec![("", &bake.clip)],
     };
-    Ok(Stage::new(&clips, film.view.into(), look, [film.width, film.height])?)
+    let stage = Stage::new(&clips, film.view.into(), look, [film.width, film.height])?;
+    Ok(if film.go_along { stage.going_along(film.view.into())? } else { stage })
 }

@@ -91,7 +91,7 @@ impl Camera {
     pub const FIELD_OF_VIEW: f64 = 0.5;
 
     /// How many frames of a long clip are looked at to frame all of it.
-    const FRAMES_LOOKED_AT: usize = 48;
+    pub(crate) const FRAMES_LOOKED_AT: usize = 48;
 
     /// A camera that sees the whole box, in a picture `aspect` times as wide as high.
     pub fn framing(bounds: Bounds, view: View, aspect: f64) -> Self {
@@ -184,23 +184,20 @@ impl Outline {
 
     /// Adds a frame's outermost points along directions spread over the sphere.
     pub(crate) fn add(&mut self, clip: &Clip, frame: &Frame) {
-        let mut points: Vec<Vec3> = frame
-            .points
-            .iter()
-            .flatten()
-            .map(|p| Vec3::from(p.map(f64::from)))
-            .filter(|p| p.is_finite())
-            .collect();
+        let mut points: Vec<Vec3> =
+            frame.points.iter().flatten().map(|p| Vec3::from(p.map(f64::from))).collect();
         if points.is_empty()
             && let Some(skeleton) = &clip.skeleton
         {
             let world_from_joints = skeleton.world_from_joints(&frame.pose);
-            points = world_from_joints
-                .iter()
-                .map(|m| m.w_axis.truncate().as_dvec3())
-                .filter(|p| p.is_finite())
-                .collect();
+            points = world_from_joints.iter().map(|m| m.w_axis.truncate().as_dvec3()).collect();
         }
+        self.add_points(points);
+    }
+
+    /// The same of any points; those that are not finite are left out.
+    pub(crate) fn add_points(&mut self, mut points: Vec<Vec3>) {
+        points.retain(|p| p.is_finite());
         const DIRECTIONS: usize = 64;
         if points.len() <= DIRECTIONS {
             self.points.extend(points);

@@ -43,6 +43,7 @@ mod shading;
 mod stage;
 mod texture;
 mod trace;
+mod travel;
 mod vp8;
 mod vp8_tables;
 

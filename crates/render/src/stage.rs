@@ -4,12 +4,15 @@
 use clip::{Clip, Frame};
 
 use crate::camera::Outline;
+use crate::travel::Travel;
 use crate::{Camera, Drawing, Error, Film, Ground, Look, Painter, Picture, Result, Scalars, View};
 
 /// One or several clips under one camera and one light.
 pub struct Stage<'a> {
     exhibits: Vec<Exhibit<'a>>,
     camera: Camera,
+    /// Where the camera goes along.
+    travel: Option<Travel>,
     look: Look,
     size: [u32; 2],
 }
@@ -45,6 +48,7 @@ impl<'a> Stage<'a> {
         Ok(Self {
             exhibits: clips.iter().map(exhibit).collect(),
             camera,
+            travel: None,
             look: Look { ground, ..look },
             size,
         })
@@ -53,12 +57,25 @@ impl<'a> Stage<'a> {
     /// The same stage seen by another camera.
     #[must_use]
     pub fn with_camera(self, camera: Camera) -> Self {
-        Self { camera, ..self }
+        Self { camera, travel: None, ..self }
     }
 
-    /// The camera.
+    /// The same stage seen by a camera that goes along with what moves in the last clip, smoothly, so that it is large in the picture.
+    pub fn going_along(self, view: View) -> Result<Self> {
+        let clips: Vec<&Clip> = self.exhibits.iter().map(|exhibit| exhibit.clip).collect();
+        let [width, height] = self.size;
+        let travel = Travel::along(&clips, view, f64::from(width) / f64::from(height))?;
+        Ok(Self { travel, ..self })
+    }
+
+    /// The camera; where it goes along, that which stands still.
     pub fn camera(&self) -> &Camera {
         &self.camera
+    }
+
+    /// The camera of a frame.
+    pub fn camera_at(&self, frame: usize) -> Camera {
+        self.travel.as_ref().map_or(self.camera, |travel| travel.camera(frame))
     }
 
     /// Frames of the longest clip; shorter ones wait on their last.
@@ -78,13 +95,14 @@ impl<'a> Stage<'a> {
         scalars: impl Fn(usize, &Frame) -> Result<Option<Scalars>>,
     ) -> Result<Picture> {
         let captions = self.exhibits.iter().any(|exhibit| !exhibit.caption.is_empty());
+        let camera = self.camera_at(frame);
         let mut whole: Option<Picture> = None;
         for (index, exhibit) in self.exhibits.iter().enumerate() {
             let last = exhibit.clip.frame_count().saturating_sub(1);
             let shown = exhibit.clip.frame(frame.min(last))?;
             let scalars = scalars(index, &shown)?;
             let picture =
-                exhibit.painter.picture(&shown, &self.camera, &self.look, self.size, scalars.as_ref())?;
+                exhibit.painter.picture(&shown, &camera, &self.look, self.size, scalars.as_ref())?;
             let picture = if captions { picture.captioned(&exhibit.caption) } else { picture };
             whole = Some(whole.map_or_else(|| picture.clone(), |whole| whole.beside(&picture)));
         }

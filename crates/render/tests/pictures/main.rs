@@ -5,8 +5,9 @@ mod raster;
 mod shapes;
 
 use std::io::Cursor;
+use std::sync::Arc;
 
-use clip::{Clip, Frame, Image, Material};
+use clip::{Clip, Frame, Image, Material, MemoryFrames};
 use geometry::Vec3;
 use render::{
     Camera, Drawing, Error, Film, Ground, Light, Look, Painter, Picture, Scalars, Shading, Stage, View,
@@ -389,4 +390,36 @@ fn films_and_sheets_hold_every_clip_and_frame() {
     assert_eq!(stopped.len(), 2);
     let sheet = stage.contact_sheet(4, 2).expect("a sheet");
     assert!(sheet.width > 2 * one.width && sheet.height > 2 * one.height);
+}
+
+/// A sheet that is carried a hundred times its own size away while a board stays behind: seen from where it was, it is a speck; a camera that goes
+/// along has it as large in the last frame as in the first. Nothing that moves, nothing to go along with.
+#[test]
+fn a_camera_goes_along_with_what_moves() {
+    let (board, carried) = (sheet(1), sheet(3));
+    let shift = |p: &[f32; 3], by: f32| [p[0] + by, p[1], p[2]];
+    let frame = |i: usize| Frame {
+        points: vec![
+            board.rest_points.clone(),
+            carried.rest_points.iter().map(|p| shift(p, 5.0 * i as f32)).collect(),
+        ],
+        pose: Vec::new(),
+    };
+    let frames = Arc::new(MemoryFrames::new((0..41).map(frame).collect()));
+    let clip = Clip::new("carried", 24.0, vec![board.clone(), carried.clone()], None, frames);
+    let look = Look { ground: Ground::None, background: [WHITE, WHITE], ..Look::default() };
+    let stage = |clip| Stage::new(&[("", clip)], View::Front, look.clone(), [96, 64]).expect("a stage");
+    let seen = |stage: &Stage, frame| {
+        let picture = stage.picture(frame).expect("a picture");
+        picture.pixels.iter().filter(|p| p.iter().all(|&c| c < 250)).count()
+    };
+    let still_camera = stage(&clip);
+    let along = stage(&clip).going_along(View::Front).expect("a way");
+    assert!(seen(&still_camera, 40) < 40, "{}", seen(&still_camera, 40));
+    let [first, last] = [20, 40].map(|frame| seen(&along, frame));
+    assert!(first > 1500 && first.abs_diff(last) < 40, "{first} {last}");
+
+    let stands = still(sheet(2));
+    let along = stage(&stands).going_along(View::Front).expect("a camera");
+    assert_eq!(along.camera_at(0), *along.camera());
 }
