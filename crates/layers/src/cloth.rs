@@ -52,7 +52,7 @@ pub struct Cloth {
     #[schemars(extend("minimum" = 0.0, "maximum" = 1e4))]
     pub max_distance: Option<f64>,
     /// In m/s².
-    #[schemars(extend("minimum" = -200.0, "maximum" = 200.0, "x-usual" = [-50.0, 50.0]))]
+    #[schemars(extend("minimum" = -100.0, "maximum" = 100.0, "x-usual" = [-50.0, 50.0]))]
     pub gravity: [f64; 3],
     /// Wind. Default: still air.
     pub wind: Wind,

@@ -81,7 +81,7 @@ pub struct Enrich {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub contact: Option<Contact>,
     /// In m/s². An animation that already hangs as it should needs none.
-    #[schemars(extend("minimum" = -200.0, "maximum" = 200.0, "x-usual" = [-50.0, 50.0]))]
+    #[schemars(extend("minimum" = -100.0, "maximum" = 100.0, "x-usual" = [-50.0, 50.0]))]
     pub gravity: [f64; 3],
     /// Seconds of simulation before the first frame, with the animation held at it: flesh settles.
     #[schemars(extend("minimum" = 0.0, "maximum" = 600.0, "x-usual" = [0.0, 10.0]))]
@@ -175,7 +175,7 @@ pub struct FleshRegion {
     pub damping: Option<f64>,
     /// Gravity here, in m/s², instead of the layer's: a ball falls beside a body that hangs as it was animated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("minimum" = -200.0, "maximum" = 200.0, "x-usual" = [-50.0, 50.0]))]
+    #[schemars(extend("minimum" = -100.0, "maximum" = 100.0, "x-usual" = [-50.0, 50.0]))]
     pub gravity: Option<[f64; 3]>,
 }
 

@@ -45,7 +45,7 @@ pub struct Morph {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub channels: Vec<String>,
     /// In m/s². The sculptor's shapes usually hang already, so there is none.
-    #[schemars(extend("minimum" = -200.0, "maximum" = 200.0, "x-usual" = [-50.0, 50.0]))]
+    #[schemars(extend("minimum" = -100.0, "maximum" = 100.0, "x-usual" = [-50.0, 50.0]))]
     pub gravity: [f64; 3],
     /// Where points stay on the animation: with weight 1 exactly.
     #[serde(skip_serializing_if = "Option::is_none")]

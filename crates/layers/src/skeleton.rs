@@ -61,7 +61,7 @@ pub struct Skeleton {
     #[schemars(extend("minimum" = 0.0, "maximum" = 4.0))]
     pub twist_radius: f64,
     /// In m/s². The animation usually hangs as it was drawn, so there is none.
-    #[schemars(extend("minimum" = -200.0, "maximum" = 200.0, "x-usual" = [-50.0, 50.0]))]
+    #[schemars(extend("minimum" = -100.0, "maximum" = 100.0, "x-usual" = [-50.0, 50.0]))]
     pub gravity: [f64; 3],
     /// Where points stay on the animation: with weight 1 exactly.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -35,7 +35,7 @@ pub struct Smoke {
     #[schemars(length(min = 2, max = 3))]
     pub sides: Option<Vec<Ends>>,
     /// Downward acceleration in m/s²; 0 is space, a negative number turns the box upside down.
-    #[schemars(extend("minimum" = -200.0, "maximum" = 200.0, "x-usual" = [-50.0, 50.0]))]
+    #[schemars(extend("minimum" = -100.0, "maximum" = 100.0, "x-usual" = [-50.0, 50.0]))]
     pub gravity: f64,
     /// Temperature of the air in kelvin. All other temperatures are differences from it.
     #[schemars(extend("minimum" = 1.0, "maximum" = 1e5, "x-usual" = [150.0, 3000.0]))]

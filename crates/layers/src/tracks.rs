@@ -67,7 +67,7 @@ pub struct Tracks {
     /// Patterns pressed into the rest shape, with their strength over time.
     pub relief: Vec<Pressed>,
     /// In m/s².
-    #[schemars(extend("minimum" = -200.0, "maximum" = 200.0, "x-usual" = [-50.0, 50.0]))]
+    #[schemars(extend("minimum" = -100.0, "maximum" = 100.0, "x-usual" = [-50.0, 50.0]))]
     pub gravity: [f64; 3],
     /// Wind. Default: still air.
     pub wind: Wind,

@@ -29,7 +29,7 @@ pub struct Motion {
     #[schemars(extend("minimum" = 0.01, "maximum" = 10.0, "x-usual" = [0.1, 2.0]))]
     pub friction: f64,
     /// In m/s².
-    #[schemars(extend("minimum" = -200.0, "maximum" = 200.0, "x-usual" = [-50.0, 50.0]))]
+    #[schemars(extend("minimum" = -100.0, "maximum" = 100.0, "x-usual" = [-50.0, 50.0]))]
     pub gravity: [f64; 3],
     /// What is stood on: the height of level ground in metres, a slope, or a mesh. Default: level, where the feet keep returning to.
     #[serde(skip_serializing_if = "Option::is_none")]
