@@ -72,7 +72,7 @@ impl LatticeMaking {
 mod tests {
     use super::*;
     use crate::testing::sphere;
-    use crate::{Embedding, SurfaceQuery, TetQuality, fractions_inside};
+    use crate::{Embedding, Random, SurfaceQuery, TetQuality, fractions_inside};
 
     #[test]
     fn a_limb_with_two_bones_gets_edges_along_them() {
@@ -99,6 +99,20 @@ mod tests {
             let volume: f64 = mesh.volumes().iter().zip(&fractions).map(|(v, f)| v * f).sum();
             let exact = 4.0 / 3.0 * std::f64::consts::PI * 1.5 * 0.3 * 0.25;
             assert!((volume / exact - 1.0).abs() < 0.03, "{cells}: {volume} {exact}");
+        }
+    }
+
+    /// Bones cut cells in two and more: ten of them in a ball, where the count of the tets between comes out nearly twice as large.
+    #[test]
+    fn cells_that_bones_add_are_made_up_for() {
+        let (points, triangles) = sphere(12);
+        let mut random = Random::new(5);
+        let mut inside = || 0.45 * random.vec3();
+        let bones: Vec<[Vec3; 2]> = (0..10).map(|_| [inside(), inside()]).collect();
+        for (bones, cells) in [(&bones[..6], 100), (&bones[..], 400)] {
+            let made = LatticeMaking { cells }.around(&points, &triangles, bones).unwrap();
+            let count = made.lattice.cells().len() as f64;
+            assert!((count / cells as f64).ln().abs() < 0.12, "{cells}: {count}");
         }
     }
 }

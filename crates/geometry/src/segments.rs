@@ -347,6 +347,23 @@ mod tests {
         }
     }
 
+    /// Along edges and through points of the mesh, and across the middle of its faces, the line leaves a tet through the rim of a face.
+    #[test]
+    fn a_segment_may_run_along_edges_and_through_points() {
+        let mesh = TetMesh::box_grid([4, 4, 4], Vec3::ONE).unwrap();
+        let along = |from: [f64; 3], to: [f64; 3]| [Vec3::from(from), Vec3::from(to)];
+        for segment in [
+            along([0.5, 0.05, 0.5], [0.5, 0.95, 0.5]),
+            along([0.05, 0.25, 0.75], [0.9, 0.25, 0.75]),
+            along([0.1, 0.1, 0.1], [0.9, 0.9, 0.9]),
+            along([0.1, 0.9, 0.5], [0.9, 0.1, 0.5]),
+            along([0.5, 0.1, 0.3], [0.5, 0.9, 0.6]),
+            along([0.0, 0.0, 0.0], [1.0, 1.0, 1.0]),
+        ] {
+            check(&mesh, &[segment]);
+        }
+    }
+
     #[test]
     fn a_skeleton_shares_its_joints_and_may_lie_on_edges() {
         let mesh = TetMesh::box_grid([4, 4, 4], Vec3::ONE).unwrap();

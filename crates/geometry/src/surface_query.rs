@@ -242,6 +242,31 @@ mod tests {
         }
     }
 
+    /// An open, crooked bowl far away is one cluster, and the expansion is of third order: what it leaves out falls with the fourth power of
+    /// the distance, where the bowl's own solid angle falls with the second.
+    #[test]
+    fn from_afar_the_error_falls_with_the_fourth_power_of_the_distance() {
+        let (points, triangles) = sphere(12);
+        let bowl: Vec<[u32; 3]> = triangles
+            .iter()
+            .copied()
+            .filter(|t| t.iter().all(|&v| points[v as usize].dot(Vec3::new(0.7, 0.6, 0.3)) < 0.2))
+            .collect();
+        let crooked = points.iter().map(|p| Vec3::new(1.0, 0.6, 1.4) * *p).collect();
+        let surface = SurfaceQuery::new(crooked, bowl.clone()).unwrap();
+        let mut random = Random::new(3);
+        for _ in 0..100 {
+            let direction = random.rotation() * Vec3::X;
+            let error = |distance: f64| {
+                let q = distance * direction;
+                let exact: f64 = (0..bowl.len() as u32).map(|t| solid_angle(q, surface.corners(t))).sum();
+                (4.0 * PI * surface.winding_number(q) - exact).abs() * distance.powi(4)
+            };
+            // without the moments' share, a third of the area, it would be some 2 distance
+            assert!(error(10.0) < 8.0 && error(40.0) < 8.0, "{} {}", error(10.0), error(40.0));
+        }
+    }
+
     #[test]
     fn holes_duplicates_and_turned_triangles_do_not_move_the_inside_far_away() {
         let (points, triangles) = sphere(24);

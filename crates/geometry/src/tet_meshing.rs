@@ -218,42 +218,7 @@ impl Filler<'_> {
                 Err(other) => Err(other),
             }
         };
-        let wanted = wanted as f64;
-        // solids have n³ tets and sheets n²; secants find out
-        let mut edge = self.size / (0.6 * wanted.cbrt()).max(1.0);
-        let mut power = 2.5_f64;
-        let mut last: Option<(f64, f64)> = None;
-        let mut best = (f64::INFINITY, edge);
-        // edges that gave too many tets and too few
-        let (mut short, mut long) = (0.0, f64::INFINITY);
-        for _ in 0..TRIES {
-            let found = count(edge)?;
-            let miss = (found / wanted).ln();
-            if miss.abs() < best.0 {
-                best = (miss.abs(), edge);
-            }
-            if miss.abs() < CLOSE_COUNT {
-                break;
-            }
-            if miss > 0.0 {
-                short = edge.max(short);
-            } else {
-                long = edge.min(long);
-            }
-            if let Some((other_edge, other_found)) = last {
-                let slope = (found / other_found).ln() / (other_edge / edge).ln();
-                power = if slope.is_finite() { slope.clamp(1.2, 4.0) } else { power };
-            }
-            last = Some((edge, found));
-            edge *= (miss / power).exp().clamp(1.0 / STRIDE, STRIDE);
-            // counts are not quite monotonous; what was tried on either side still says more than a secant beyond it
-            if short < long && !(short < edge && edge < long) {
-                edge = (short * long).sqrt();
-            }
-            // no tet needs to be much larger than the whole
-            edge = edge.min(2.0 * self.size);
-        }
-        Ok(best.1)
+        edge_for_count(self.size, wanted as f64, count)
     }
 
     /// Tets of the set where the field is below zero. `None` where it is so small that it lies between the lattice's points.
@@ -299,6 +264,45 @@ impl Filler<'_> {
             });
         }
     }
+}
+
+/// The edge length at which a shape of this size has about `wanted` tets, by [`TRIES`] counts at most.
+fn edge_for_count(size: f64, wanted: f64, count: impl Fn(f64) -> Result<f64, Error>) -> Result<f64, Error> {
+    // solids have n³ tets and sheets n²; secants find out
+    let mut edge = size / (0.6 * wanted.cbrt()).max(1.0);
+    let mut power = 2.5_f64;
+    let mut last: Option<(f64, f64)> = None;
+    let mut best = (f64::INFINITY, edge);
+    // edges that gave too many tets and too few
+    let (mut short, mut long) = (0.0, f64::INFINITY);
+    for _ in 0..TRIES {
+        let found = count(edge)?;
+        let miss = (found / wanted).ln();
+        if miss.abs() < best.0 {
+            best = (miss.abs(), edge);
+        }
+        if miss.abs() < CLOSE_COUNT {
+            break;
+        }
+        if miss > 0.0 {
+            short = edge.max(short);
+        } else {
+            long = edge.min(long);
+        }
+        if let Some((other_edge, other_found)) = last {
+            let slope = (found / other_found).ln() / (other_edge / edge).ln();
+            power = if slope.is_finite() { slope.clamp(1.2, 4.0) } else { power };
+        }
+        last = Some((edge, found));
+        edge *= (miss / power).exp().clamp(1.0 / STRIDE, STRIDE);
+        // counts are not quite monotonous; what was tried on either side still says more than a secant beyond it
+        if short < long && !(short < edge && edge < long) {
+            edge = (short * long).sqrt();
+        }
+        // no tet needs to be much larger than the whole
+        edge = edge.min(2.0 * size);
+    }
+    Ok(best.1)
 }
 
 /// Numbers for the places of all tets.
@@ -418,6 +422,67 @@ mod tests {
             .map(|(i, &[a, b, c])| if i % 6 == 0 { [a, c, b] } else { [a, b, c] })
             .collect();
         judge("soup", &fill(TetSize::Count(2000), &far, &half));
+    }
+
+    /// Edges that were tried on the way to a count, and the one that was taken.
+    fn tries(size: f64, wanted: f64, count: impl Fn(f64) -> f64) -> (Vec<f64>, f64) {
+        let tried = std::cell::RefCell::new(Vec::new());
+        let counted = |edge: f64| {
+            tried.borrow_mut().push(edge);
+            Ok(count(edge))
+        };
+        let edge = edge_for_count(size, wanted, counted).unwrap();
+        (tried.into_inner(), edge)
+    }
+
+    #[test]
+    fn where_counts_are_powers_of_the_edge_the_third_is_the_one() {
+        for (power, share, wanted) in
+            [(3, 8.0, 1e3), (3, 3.0, 1e5), (3, 20.0, 300.0), (2, 3.0, 1e4), (2, 6.0, 500.0)]
+        {
+            for size in [0.01, 3.5, 2000.0] {
+                let count = |edge: f64| share * (size / edge).powi(power);
+                let (tried, edge) = tries(size, wanted, count);
+                assert!(tried.len() <= 3, "{power} {share} {wanted}: {tried:?}");
+                assert!((count(edge) / wanted).ln().abs() < CLOSE_COUNT);
+            }
+        }
+    }
+
+    /// A count that leaps over what is wanted: no try leaves the bracket of those before, and the nearer side is taken.
+    #[test]
+    fn where_counts_leap_tries_stay_between_those_on_either_side() {
+        let count = |edge: f64| if edge > 0.1 { 50.0 * (0.1 / edge) } else { 4000.0 * (0.1 / edge) };
+        for (wanted, few) in [(1000.0, false), (150.0, true)] {
+            let (tried, edge) = tries(1.0, wanted, count);
+            let (mut short, mut long) = (0.0_f64, f64::INFINITY);
+            for edge in &tried {
+                assert!(short < *edge && *edge < long, "{tried:?}");
+                if count(*edge) > wanted { short = short.max(*edge) } else { long = long.min(*edge) }
+            }
+            assert_eq!(tried.len(), TRIES);
+            assert!((long / short).ln() < 0.05, "{tried:?}");
+            assert_eq!(count(edge) < wanted, few, "{edge}");
+        }
+    }
+
+    /// Spikes that are thinner than cells get tets of their own where the offset grows around them: about as many as were asked for in all,
+    /// which the edge that was chosen without them gives beside them.
+    #[test]
+    fn tets_that_growing_adds_are_made_up_for() {
+        let (ball, triangles) = sphere(10);
+        let star: Vec<Vec3> =
+            ball.iter().enumerate().map(|(i, p)| if i % 13 == 0 { 6.0 * *p } else { *p }).collect();
+        let surface = SurfaceQuery::new(star.clone(), triangles.clone()).unwrap();
+        let size = surface.bounds().diagonal();
+        let filler = Filler { surface: &surface, offset: 0.2, graded: true, size };
+        for wanted in [200_usize, 400] {
+            let miss = |mesh: &TetMesh| (mesh.tets().len() as f64 / wanted as f64).ln();
+            let (first, grown, _) = filler.enclosing(filler.edge_for(wanted).unwrap(), &star).unwrap();
+            assert!(grown > 0 && miss(&first) > 0.4, "{}", miss(&first));
+            let filled = fill(TetSize::Count(wanted), &star, &triangles);
+            assert!(miss(&filled.mesh).abs() < 0.1, "{}", miss(&filled.mesh));
+        }
     }
 
     #[test]

@@ -47,8 +47,10 @@ fn walk(mesh: &TetMesh, neighbours: &[[Option<u32>; 4]], start: u32, goal: Vec3)
         }
         // weights are linear on the way from + s (goal − from): out through the face whose weight is zero first, after
         // the way came in
+        // and not back to where it came from; behind a face at the rim there is nothing, and nothing is where it began
+        let is_entry = |i: usize| before.is_some() && neighbours[tet as usize][i] == before;
         let mut exits: Vec<(f64, usize)> = (0..4)
-            .filter(|&i| b[i] < 0.0 && neighbours[tet as usize][i] != before)
+            .filter(|&i| b[i] < 0.0 && !is_entry(i))
             .map(|i| ((a[i] / (a[i] - b[i])).max(entered), i))
             .filter(|(s, _)| s.is_finite())
             .collect();
@@ -139,6 +141,31 @@ mod tests {
         assert_eq!(walked.outside(1e-9).collect::<Vec<_>>(), [1, 2]);
         for (p, q) in goals.iter().zip(walked.apply(bar.points())) {
             assert!(p.distance(q) < 1e-11);
+        }
+    }
+
+    /// In a convex mesh without overlaps there is one straight way, and a goal outside leaves the last tet on it: the one around the
+    /// place where the line goes through the rim.
+    #[test]
+    fn a_goal_outside_ends_where_the_straight_way_leaves_the_mesh() {
+        let size = Vec3::new(2.0, 1.5, 2.5);
+        let mesh = TetMesh::box_grid([4, 3, 5], size).unwrap();
+        let mut random = Random::new(7);
+        let starts: Vec<Vec3> = (0..200).map(|_| 0.5 * size * (Vec3::ONE + 0.9 * random.vec3())).collect();
+        let goals: Vec<Vec3> =
+            starts.iter().map(|_| 0.5 * size + 8.0 * random.rotation() * Vec3::X).collect();
+        let begun = Embedding::new(&mesh, &starts).unwrap();
+        let walked = begun.walked(&mesh, &goals).unwrap();
+        for (i, goal) in goals.iter().enumerate() {
+            let from = mesh.corners(begun.tets()[i] as usize).iter().sum::<Vec3>() / 4.0;
+            let way = *goal - from;
+            let leaves = |axis: usize| {
+                let rim = if way[axis] > 0.0 { size[axis] } else { 0.0 };
+                (rim - from[axis]) / way[axis]
+            };
+            let exit = from + (0..3).map(leaves).fold(f64::INFINITY, f64::min) * way;
+            let weights = tet_weights(exit, mesh.corners(walked.tets()[i] as usize)).unwrap();
+            assert!(weights.iter().all(|w| *w > -1e-9), "{i}: {weights:?}");
         }
     }
 

@@ -246,7 +246,7 @@ impl Default for Enrich {
 impl Settings for Enrich {
     const KIND: &'static str = "enrich";
     const SUMMARY: &'static str = "adds the secondary motion of flesh to an animated surface";
-    const VERSION: u32 = 9;
+    const VERSION: u32 = 10;
 }
 
 impl Layer for Enrich {
