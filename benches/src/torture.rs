@@ -1,13 +1,17 @@
 //! `torture`: random shots. None may panic, hang, or cost what nobody asked for.
 //!
 //! Each is a demo made small, with dials turned anywhere in their ranges ([`shots`]), baked for three frames ([`trial`]) in a process of its own. It
-//! may take at most fifty times as long as the untouched demo per unit of work, and 2 GB.
+//! may take at most fifty times as long as the untouched demo per unit of work, and 2 GB. Time is that of the processor, so that `--jobs` shots may
+//! run at once; the program needs nothing but itself, and can be carried to a machine with more cores.
 
 mod shots;
 mod trial;
 
 use std::io::Read;
+use std::ops::Range;
 use std::process::{Command, ExitCode, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value as Json, json};
@@ -26,22 +30,55 @@ const CLOCK: f64 = 0.05;
 const MEGABYTES: f64 = 2048.0;
 /// A process that does not listen is killed after so many times its limit, and as many seconds, by the clock.
 const GRACE: f64 = 12.0;
+/// Threads of each shot.
+const THREADS: &str = "2";
 
 type Failure = Box<dyn std::error::Error>;
 
+/// What is to be run.
+struct Options {
+    seeds: Range<usize>,
+    /// Shots at a time.
+    jobs: usize,
+}
+
+impl Options {
+    fn read(options: &[String]) -> Result<Self, String> {
+        let mut found = Self { seeds: 0..2000, jobs: 1 };
+        let mut words = options.iter();
+        while let Some(flag) = words.next() {
+            let mut number = || {
+                let number = words.next().and_then(|word| word.parse::<usize>().ok());
+                number.ok_or_else(|| format!("{flag} is followed by whole numbers"))
+            };
+            match flag.as_str() {
+                "--shots" => found.seeds = 0..number()?,
+                "--seeds" => found.seeds = number()?..number()?,
+                "--jobs" => found.jobs = number()?.max(1),
+                _ => {
+                    return Err(format!(
+                        "unknown option {flag}; there are --shots N, --seeds FIRST END and --jobs N"
+                    ));
+                }
+            }
+        }
+        Ok(found)
+    }
+}
+
 /// Runs the benchmark.
 pub(crate) fn run(options: &[String]) -> ExitCode {
-    let result = match options {
-        [flag, name, seed, limit] if flag == "--one" => one(name, seed, limit),
-        [flag, count] if flag == "--shots" => count.parse().map_err(Failure::from).and_then(|n| all(0..n)),
-        [flag, first, end] if flag == "--seeds" => match (first.parse(), end.parse()) {
-            (Ok(first), Ok(end)) => all(first..end),
-            _ => Err("seeds are whole numbers".into()),
-        },
-        [] => all(0..2000),
-        _ => {
-            eprintln!("unknown options; there are --shots N and --seeds FIRST END");
-            return ExitCode::from(2);
+    let result = if let [flag, name, seed, limit] = options
+        && flag == "--one"
+    {
+        one(name, seed, limit)
+    } else {
+        match Options::read(options) {
+            Ok(options) => all(&options),
+            Err(problem) => {
+                eprintln!("{problem}");
+                return ExitCode::from(2);
+            }
         }
     };
     match result {
@@ -92,6 +129,8 @@ fn apart(base: &Base, seed: &str, limit: f64) -> Result<Json, Failure> {
     let arguments = ["torture", "--one", base.name, seed, &limit.to_string()].map(str::to_owned);
     let mut child = Command::new(std::env::current_exe()?)
         .args(arguments)
+        // threads that wait for work take time of the processor: as many for every shot, on any machine
+        .env("RAYON_NUM_THREADS", THREADS)
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()?;
@@ -114,23 +153,80 @@ fn apart(base: &Base, seed: &str, limit: f64) -> Result<Json, Failure> {
         .unwrap_or_else(|_| json!({ "outcome": "panic", "said": "aborted", "seconds": 0.0 })))
 }
 
-fn all(seeds: std::ops::Range<usize>) -> Result<bool, Failure> {
-    let count = seeds.len();
-    let schema = followthrough::schema();
-    let mut untouched = Vec::new();
-    println!("{:<14} {:>9} {:>12}", "untouched", "seconds", "ns per unit");
-    for base in BASES {
-        let answer = apart(base, "untouched", 600.0)?;
-        let number = |key: &str| answer[key].as_f64().unwrap_or(f64::NAN);
-        let (seconds, work) = (number("seconds"), number("work"));
-        println!("{:<14} {seconds:>9.2} {:>12.0}", base.name, 1e9 * seconds / work);
-        untouched.push(Trial { outcome: Outcome::Baked, seconds, work });
+/// What came of all shots.
+#[derive(Default)]
+struct Tally {
+    panics: usize,
+    timeouts: usize,
+    refused: usize,
+    unready: usize,
+    large: usize,
+    worst_ratio: f64,
+    worst_mb: f64,
+}
+
+impl Tally {
+    /// Counts one shot in; whether it is as it should be.
+    fn add(&mut self, outcome: &str, ratio: f64, mb: f64) -> bool {
+        self.worst_ratio = self.worst_ratio.max(ratio);
+        self.worst_mb = self.worst_mb.max(mb);
+        self.refused += usize::from(outcome == "refused");
+        self.unready += usize::from(outcome == "unready");
+        self.panics += usize::from(outcome == "panic");
+        self.timeouts += usize::from(outcome == "timeout" || ratio > RATIO);
+        self.large += usize::from(mb > MEGABYTES);
+        matches!(outcome, "baked" | "refused") && ratio <= RATIO && mb <= MEGABYTES
     }
-    let (mut panics, mut timeouts, mut refused, mut unready, mut large) = (0, 0, 0, 0, 0);
-    let (mut worst_ratio, mut worst_mb) = (0.0_f64, 0.0_f64);
-    for seed in seeds {
-        let number = seed % BASES.len();
-        let (base, untouched) = (&BASES[number], &untouched[number]);
+}
+
+/// Hands the numbers from 0 to `count` out to so many threads, and gives what each came to, in their order.
+fn in_turn<T: Send>(
+    count: usize,
+    jobs: usize,
+    work: impl Fn(usize) -> Result<T, Failure> + Sync,
+) -> Result<Vec<T>, Failure> {
+    let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..jobs.min(count) {
+            scope.spawn(|| {
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    if number >= count {
+                        break;
+                    }
+                    let result = work(number).map_err(|error| error.to_string());
+                    done.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push((number, result));
+                }
+            });
+        }
+    });
+    let mut done = done.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+    done.sort_by_key(|(number, _)| *number);
+    done.into_iter().map(|(_, result)| result.map_err(Failure::from)).collect()
+}
+
+/// Every demo as it is: what the others are compared with.
+fn untouched(jobs: usize) -> Result<Vec<Trial>, Failure> {
+    let trials = in_turn(BASES.len(), jobs, |number| {
+        let answer = apart(&BASES[number], "untouched", 600.0)?;
+        let number = |key: &str| answer[key].as_f64().unwrap_or(f64::NAN);
+        Ok(Trial { outcome: Outcome::Baked, seconds: number("seconds"), work: number("work") })
+    })?;
+    println!("{:<14} {:>9} {:>12}", "untouched", "seconds", "ns per unit");
+    for (base, trial) in BASES.iter().zip(&trials) {
+        println!("{:<14} {:>9.2} {:>12.0}", base.name, trial.seconds, 1e9 * trial.seconds / trial.work);
+    }
+    Ok(trials)
+}
+
+fn all(options: &Options) -> Result<bool, Failure> {
+    let (seeds, jobs) = (&options.seeds, options.jobs);
+    let schema = followthrough::schema();
+    let untouched = untouched(jobs)?;
+    let tally = Mutex::new(Tally::default());
+    in_turn(seeds.len(), jobs, |number| {
+        let seed = seeds.start + number;
+        let (base, untouched) = (&BASES[seed % BASES.len()], &untouched[seed % BASES.len()]);
         let settings = base.settings(&schema, seed as u64)?;
         let asked = base.shot(&settings).map_or(untouched.work, |shot| trial::work(&shot, None));
         let answer = apart(base, &seed.to_string(), RATIO * expected(untouched, asked))?;
@@ -138,14 +234,8 @@ fn all(seeds: std::ops::Range<usize>) -> Result<bool, Failure> {
         let seconds = number("seconds").unwrap_or(0.0);
         let ratio = seconds / expected(untouched, number("work").unwrap_or(untouched.work));
         let mb = number("mb").unwrap_or(0.0);
-        (worst_ratio, worst_mb) = (worst_ratio.max(ratio), worst_mb.max(mb));
         let outcome = answer["outcome"].as_str().unwrap_or_default();
-        refused += usize::from(outcome == "refused");
-        unready += usize::from(outcome == "unready");
-        panics += usize::from(outcome == "panic");
-        timeouts += usize::from(outcome == "timeout" || ratio > RATIO);
-        large += usize::from(mb > MEGABYTES);
-        if !matches!(outcome, "baked" | "refused") || ratio > RATIO || mb > MEGABYTES {
+        if !tally.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).add(outcome, ratio, mb) {
             let sets: Vec<String> = settings.iter().map(|set| format!("--set '{set}'")).collect();
             println!(
                 "seed {seed}: {outcome} {} {seconds:.1} s, {ratio:.0}×, {mb:.0} MB: {} {}",
@@ -154,7 +244,11 @@ fn all(seeds: std::ops::Range<usize>) -> Result<bool, Failure> {
                 sets.join(" ")
             );
         }
-    }
+        Ok(())
+    })?;
+    let Tally { panics, timeouts, refused, unready, large, worst_ratio, worst_mb } =
+        tally.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let count = seeds.len();
     println!(
         "{count} shots, {refused} of them refused or stopped with a sentence, {unready} at the first frame after `check` had passed them"
     );
