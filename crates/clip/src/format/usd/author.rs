@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 use super::blend::{OWN_TARGETS, OWN_WEIGHTS};
 use super::layer::{Layer, Prim, Track};
-use super::value::{Kind, Value};
+use super::value::{Value, ValueType};
 use crate::format::moments::bounds;
 use crate::format::{WriteOptions, identifier};
 use crate::{Clip, Frame, Material, Mesh, Skeleton, Skin};
@@ -20,7 +20,7 @@ pub(super) type PictureNames = Vec<Option<String>>;
 pub(super) fn layer_of(clip: &Clip, options: &WriteOptions) -> Layer {
     let first = f64::from(options.start_frame.unwrap_or(0));
     let times: Vec<f64> = (0..clip.frame_count()).map(|frame| first + frame as f64).collect();
-    let number = |name, value| (name, Kind::DOUBLE, Value::Doubles(vec![value]));
+    let number = |name, value| (name, ValueType::DOUBLE, Value::Doubles(vec![value]));
     let last = times.last().copied().unwrap_or(first);
     let metadata = vec![
         number("endTimeCode", last),
@@ -28,7 +28,7 @@ pub(super) fn layer_of(clip: &Clip, options: &WriteOptions) -> Layer {
         number("metersPerUnit", options.unit_in_metres.unwrap_or(1.0)),
         number("startTimeCode", first),
         number("timeCodesPerSecond", clip.frame_rate_hz),
-        ("upAxis", Kind::TOKEN, Value::text("Y")),
+        ("upAxis", ValueType::TOKEN, Value::text("Y")),
     ];
     Layer { metadata, times, ..Layer::default() }
 }
@@ -37,9 +37,9 @@ pub(super) fn layer_of(clip: &Clip, options: &WriteOptions) -> Layer {
 pub(super) fn author(clip: &Clip, first: &Frame, options: &WriteOptions, pictures: &PictureNames) -> Layer {
     let mut layer = layer_of(clip, options);
     let root_name = identifier(&clip.name, "clip");
-    layer.metadata.push(("defaultPrim", Kind::TOKEN, Value::text(root_name.clone())));
+    layer.metadata.push(("defaultPrim", ValueType::TOKEN, Value::text(root_name.clone())));
     let mut root = Prim::new("Xform", root_name.clone()).display_name(&clip.name);
-    root.metadata.push(("kind", Kind::TOKEN, Value::text("component")));
+    root.metadata.push(("kind", ValueType::TOKEN, Value::text("component")));
 
     let mut names = Names::default();
     let materials_name = names.take("Materials");

@@ -10,7 +10,7 @@ use super::crate_write::{ARRAY, HEADER_LENGTH, MAGIC, specs};
 use super::layer::Specifier;
 use super::lz4::{load, load_integers};
 use super::stage::{Attribute, DEEPEST, Handle, Prim, Stage, Values};
-use super::value::{Kind, Value};
+use super::value::{Value, ValueType};
 use crate::format::{Source, malformed};
 use crate::{Error, Result};
 
@@ -104,7 +104,7 @@ impl Reader<'_> {
                     let value = Value::Texts(file.words(rep, "layer")?);
                     stage.metadata.insert(name, value);
                 }
-                _ if Kind::from_crate_type((rep >> 48) as u8, rep & ARRAY != 0).is_some() => {
+                _ if ValueType::from_crate_type((rep >> 48) as u8, rep & ARRAY != 0).is_some() => {
                     let value = file.value(rep, "layer")?;
                     stage.metadata.insert(name, value);
                 }

@@ -4,7 +4,7 @@ use super::crate_read::{CrateFile, chunk};
 use super::crate_write::{ARRAY, COMPRESSED, INLINED, types};
 use super::lz4::{LEAST_COMPRESSED, load_integers};
 use super::stage::Handle;
-use super::value::{Kind, Scalar, Shape, Value, half_value};
+use super::value::{Arity, Scalar, Value, ValueType, half_value};
 use crate::{Error, Result};
 
 const PAYLOAD: u64 = (1 << 48) - 1;
@@ -45,8 +45,8 @@ impl CrateFile {
 
     /// Points that lie in the file as they are; `None` when they are something else.
     pub(super) fn points(&self, rep: u64, place: &str) -> Result<Option<Vec<[f32; 3]>>> {
-        let kind = Kind::from_crate_type((rep >> 48) as u8, true);
-        let plain = kind.is_some_and(|kind| kind.scalar == Scalar::Float && kind.shape == Shape::Vector(3));
+        let kind = ValueType::from_crate_type((rep >> 48) as u8, true);
+        let plain = kind.is_some_and(|kind| kind.scalar == Scalar::Float && kind.shape == Arity::Vector(3));
         if !plain || rep & ARRAY == 0 || rep & (INLINED | COMPRESSED) != 0 || rep & PAYLOAD == 0 {
             return Ok(None);
         }
@@ -60,7 +60,7 @@ impl CrateFile {
         if number == 51 {
             return Ok(Value::Blocked);
         }
-        let kind = Kind::from_crate_type(number, rep & ARRAY != 0)
+        let kind = ValueType::from_crate_type(number, rep & ARRAY != 0)
             .ok_or_else(|| self.malformed(place, format!("values of crate type {number} are not read")))?;
         if rep & INLINED != 0 {
             return Ok(self.inlined(kind, rep & PAYLOAD));
@@ -81,11 +81,11 @@ impl CrateFile {
     }
 
     /// A value in the 48 bits that other values have their place in.
-    fn inlined(&self, kind: Kind, payload: u64) -> Value {
+    fn inlined(&self, kind: ValueType, payload: u64) -> Value {
         let bits = payload as u32;
         let bytes = payload.to_le_bytes().map(|byte| byte as i8);
         let small: Vec<i64> = match kind.shape {
-            Shape::One => match kind.scalar {
+            Arity::One => match kind.scalar {
                 Scalar::Bool | Scalar::UChar => vec![i64::from(bits as u8)],
                 Scalar::UInt | Scalar::UInt64 => vec![i64::from(bits)],
                 Scalar::Int | Scalar::Int64 => vec![i64::from(bits as i32)],
@@ -95,7 +95,7 @@ impl CrateFile {
                 Scalar::Token | Scalar::Asset => return Value::text(self.token(bits)),
                 Scalar::String => return Value::text(self.string(bits)),
             },
-            Shape::Matrix(rows) => {
+            Arity::Matrix(rows) => {
                 let diagonal =
                     |i: usize| if i.is_multiple_of(rows + 1) { i64::from(bytes[i / (rows + 1)]) } else { 0 };
                 (0..rows * rows).map(diagonal).collect()
@@ -113,7 +113,7 @@ impl CrateFile {
         self.strings.get(number as usize).map_or("", |&token| self.token(token))
     }
 
-    fn decode(&self, kind: Kind, bytes: &[u8]) -> Value {
+    fn decode(&self, kind: ValueType, bytes: &[u8]) -> Value {
         let u32s = || bytes.as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(*b));
         match kind.scalar {
             Scalar::Bool | Scalar::UChar => Value::Ints(bytes.iter().map(|&b| i64::from(b)).collect()),
@@ -138,13 +138,13 @@ impl CrateFile {
     }
 
     /// Lists of integers, and lists of floats that are integers or few different ones.
-    fn compressed(&self, kind: Kind, rep: u64) -> Result<Value> {
+    fn compressed(&self, kind: ValueType, rep: u64) -> Result<Value> {
         let (mut at, count) = self.array_head(rep, 0)?;
         if (count as usize) < LEAST_COMPRESSED {
             let size = count * (kind.width() * kind.scalar.bytes()) as u64;
             return Ok(self.decode(kind, &self.source.bytes(at, size)?));
         }
-        if kind.shape != Shape::One {
+        if kind.shape != Arity::One {
             return Err(self.malformed(format!("byte {at}"), "vectors are never compressed"));
         }
         let integers = |at: &mut u64, wide: bool| {

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use super::layer::{Data, Layer, Prim, Property, Track};
 use super::lz4::{store, store_integers};
-use super::value::{Kind, Scalar, Shape, Value, half_bits};
+use super::value::{Arity, Scalar, Value, ValueType, half_bits};
 use crate::Result;
 use crate::format::atomic::AtomicFile;
 
@@ -87,7 +87,7 @@ impl CrateWriter {
 
     /// Appends a sample of a track.
     pub(super) fn sample(&mut self, track: Track, values: &[f32]) -> Result<()> {
-        let kind = Kind::parse(track.type_name()).unwrap_or(Kind::TOKEN);
+        let kind = ValueType::parse(track.type_name()).unwrap_or(ValueType::TOKEN);
         let halves: Vec<u16>;
         let bytes: &[u8] = if kind.scalar == Scalar::Half {
             halves = values.iter().map(|&value| half_bits(value).to_le()).collect();
@@ -155,7 +155,7 @@ impl CrateWriter {
         Ok(self.here())
     }
 
-    fn array(&mut self, kind: Kind, count: usize, bytes: &[u8]) -> Result<u64> {
+    fn array(&mut self, kind: ValueType, count: usize, bytes: &[u8]) -> Result<u64> {
         let flags = if kind.array { ARRAY } else { 0 };
         if kind.array && count == 0 {
             return Ok(rep(kind.crate_type(), flags, 0));
@@ -190,7 +190,7 @@ impl CrateWriter {
     }
 
     /// A value of plain data.
-    fn value(&mut self, kind: Kind, value: &Value) -> Result<u64> {
+    fn value(&mut self, kind: ValueType, value: &Value) -> Result<u64> {
         if let Value::Texts(texts) = value {
             let numbers: Vec<u32> = texts
                 .iter()
@@ -203,7 +203,7 @@ impl CrateWriter {
             return self.array(kind, numbers.len(), &bytes);
         }
         let bytes = encode(kind.scalar, value);
-        if !kind.array && kind.shape == Shape::One {
+        if !kind.array && kind.shape == Arity::One {
             if let Some(&bits) = bytes.first_chunk::<4>().filter(|_| bytes.len() == 4) {
                 return Ok(rep(kind.crate_type(), INLINED, u32::from_le_bytes(bits).into()));
             }
@@ -262,7 +262,7 @@ impl CrateWriter {
         start
     }
 
-    fn metadata(&mut self, metadata: &[(&str, Kind, Value)], fields: &mut Vec<u32>) -> Result<()> {
+    fn metadata(&mut self, metadata: &[(&str, ValueType, Value)], fields: &mut Vec<u32>) -> Result<()> {
         for (name, kind, value) in metadata {
             let rep = self.value(*kind, value)?;
             fields.push(self.field(name, rep));
@@ -297,7 +297,7 @@ impl CrateWriter {
         let mut fields = vec![self.field("specifier", rep(types::SPECIFIER, INLINED, prim.specifier as u64))];
         if !prim.type_name.is_empty() {
             let name = self.token(prim.type_name);
-            fields.push(self.field("typeName", rep(Kind::TOKEN.crate_type(), INLINED, name.into())));
+            fields.push(self.field("typeName", rep(ValueType::TOKEN.crate_type(), INLINED, name.into())));
         }
         if !prim.api_schemas.is_empty() {
             let numbers: Vec<u32> = prim.api_schemas.iter().map(|name| self.token(name)).collect();
@@ -335,14 +335,14 @@ impl CrateWriter {
         let spec = match &property.data {
             Data::Attribute { type_name, uniform, custom, default, samples, connection } => {
                 let name = self.token(type_name);
-                fields.push(self.field("typeName", rep(Kind::TOKEN.crate_type(), INLINED, name.into())));
+                fields.push(self.field("typeName", rep(ValueType::TOKEN.crate_type(), INLINED, name.into())));
                 if *uniform {
                     fields.push(self.field("variability", rep(types::VARIABILITY, INLINED, 1)));
                 }
                 if *custom {
-                    fields.push(self.field("custom", rep(Kind::BOOL.crate_type(), INLINED, 1)));
+                    fields.push(self.field("custom", rep(ValueType::BOOL.crate_type(), INLINED, 1)));
                 }
-                if let (Some(value), Some(kind)) = (default, Kind::parse(type_name)) {
+                if let (Some(value), Some(kind)) = (default, ValueType::parse(type_name)) {
                     let value = self.value(kind, value)?;
                     fields.push(self.field("default", value));
                 }

@@ -1,13 +1,13 @@
 //! A layer as it is about to be written: prims, their properties, and which of them move. Crate and text are two ways
 //! to put this down.
 
-use super::value::{Kind, Value};
+use super::value::{Value, ValueType};
 
 /// A whole layer.
 #[derive(Default)]
 pub(super) struct Layer {
     /// What the layer says of itself: `upAxis`, `timeCodesPerSecond`…
-    pub(super) metadata: Vec<(&'static str, Kind, Value)>,
+    pub(super) metadata: Vec<(&'static str, ValueType, Value)>,
     pub(super) prims: Vec<Prim>,
     /// Samples of everything that moves.
     pub(super) tracks: Vec<Track>,
@@ -31,7 +31,7 @@ pub(super) struct Prim {
     pub(super) name: String,
     /// Schemas that are applied to it, to be prepended.
     pub(super) api_schemas: Vec<&'static str>,
-    pub(super) metadata: Vec<(&'static str, Kind, Value)>,
+    pub(super) metadata: Vec<(&'static str, ValueType, Value)>,
     pub(super) properties: Vec<Property>,
     pub(super) children: Vec<Prim>,
 }
@@ -39,7 +39,7 @@ pub(super) struct Prim {
 /// An attribute or a relationship.
 pub(super) struct Property {
     pub(super) name: String,
-    pub(super) metadata: Vec<(&'static str, Kind, Value)>,
+    pub(super) metadata: Vec<(&'static str, ValueType, Value)>,
     pub(super) data: Data,
 }
 
@@ -106,7 +106,7 @@ impl Prim {
     /// Keeps the name that could not be an identifier.
     pub(super) fn display_name(mut self, name: &str) -> Self {
         if name != self.name {
-            self.metadata.push(("displayName", Kind::STRING, Value::text(name)));
+            self.metadata.push(("displayName", ValueType::STRING, Value::text(name)));
         }
         self
     }
@@ -172,13 +172,13 @@ impl Prim {
 impl Property {
     /// How values are spread over a mesh: `constant`, `uniform`, `vertex`, `faceVarying`.
     pub(super) fn interpolation(&mut self, word: &str) -> &mut Self {
-        self.metadata.push(("interpolation", Kind::TOKEN, Value::text(word)));
+        self.metadata.push(("interpolation", ValueType::TOKEN, Value::text(word)));
         self
     }
 
     /// Keeps the name that could not be an identifier.
     pub(super) fn display_name(&mut self, name: &str) -> &mut Self {
-        self.metadata.push(("displayName", Kind::STRING, Value::text(name)));
+        self.metadata.push(("displayName", ValueType::STRING, Value::text(name)));
         self
     }
 

@@ -11,7 +11,7 @@ use glam::DMat4;
 
 use super::layer::{Layer, Prim, Track};
 use super::read::world_from_stage;
-use super::value::{Kind, Value};
+use super::value::{Value, ValueType};
 use crate::format::WriteOptions;
 use crate::format::moments::Moments;
 use crate::{Clip, Error, Frames, Mesh, Result};
@@ -93,7 +93,7 @@ pub(super) fn author<'a>(
         }
     }
     let root = layout.prims.first().and_then(|prim| prim.path.split('/').nth(1)).unwrap_or_default();
-    layer.metadata.push(("defaultPrim", Kind::TOKEN, Value::text(root)));
+    layer.metadata.push(("defaultPrim", ValueType::TOKEN, Value::text(root)));
     layer.prims = roots;
     Ok((layer, Moments::placed(clip, options, matrices)))
 }
@@ -102,7 +102,7 @@ fn layer_of(clip: &Clip, layout: &UsdLayout, options: &WriteOptions) -> Layer {
     let first = options.start_frame.map_or(layout.first_time_code, f64::from);
     let times: Vec<f64> =
         (0..clip.frame_count()).map(|frame| first + frame as f64 * layout.time_codes_per_frame).collect();
-    let number = |name, value| (name, Kind::DOUBLE, Value::Doubles(vec![value]));
+    let number = |name, value| (name, ValueType::DOUBLE, Value::Doubles(vec![value]));
     let last = times.last().copied().unwrap_or(first);
     let metadata = vec![
         number("endTimeCode", last),
@@ -110,7 +110,7 @@ fn layer_of(clip: &Clip, layout: &UsdLayout, options: &WriteOptions) -> Layer {
         number("metersPerUnit", layout.unit_in_metres),
         number("startTimeCode", first),
         number("timeCodesPerSecond", layout.time_codes_per_second),
-        ("upAxis", Kind::TOKEN, Value::text(if layout.z_up { "Z" } else { "Y" })),
+        ("upAxis", ValueType::TOKEN, Value::text(if layout.z_up { "Z" } else { "Y" })),
     ];
     Layer { metadata, times, ..Layer::default() }
 }

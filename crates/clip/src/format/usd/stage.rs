@@ -7,7 +7,7 @@ use std::path::Path;
 use super::crate_read::CrateFile;
 use super::layer::Specifier;
 use super::text_value::parse_value;
-use super::value::{Kind, Value};
+use super::value::{Value, ValueType};
 use crate::format::sampling::bracket;
 use crate::format::{Source, malformed};
 use crate::{Error, Result};
@@ -141,7 +141,7 @@ impl Stage {
         match (&self.values, handle) {
             (Values::Crate(file), Handle::Rep(rep)) => file.value(*rep, place),
             (Values::Text { text, .. }, Handle::Text(range)) => {
-                let kind = Kind::parse(&attribute.type_name).ok_or_else(|| {
+                let kind = ValueType::parse(&attribute.type_name).ok_or_else(|| {
                     self.malformed(place, format!("values of type `{}` are not read", attribute.type_name))
                 })?;
                 let bytes = text.get(range.clone()).unwrap_or_default();
@@ -196,8 +196,8 @@ impl Stage {
             return Ok((first != Value::Blocked).then_some(first));
         }
         let second = self.fetch(attribute, &attribute.samples[after], &place())?;
-        let quaternions = Kind::parse(&attribute.type_name)
-            .is_some_and(|kind| kind.shape == super::value::Shape::Quaternion);
+        let quaternions = ValueType::parse(&attribute.type_name)
+            .is_some_and(|kind| kind.shape == super::value::Arity::Quaternion);
         Ok(Some(mix(first, second, part, quaternions)))
     }
 

@@ -6,7 +6,7 @@ use super::crate_value::check_times;
 use super::layer::Specifier;
 use super::stage::{Attribute, DEEPEST, Handle, Prim, Stage, Values};
 use super::text_value::{end_of_line, parse_value, skip_quoted, words};
-use super::value::{Kind, Value};
+use super::value::{Value, ValueType};
 use crate::format::{Source, malformed};
 use crate::{Error, Result};
 
@@ -39,9 +39,9 @@ pub(super) fn read(source: Source) -> Result<Stage> {
     for (name, range) in parser.metadata()? {
         let bytes = &text[range];
         let kind = match bytes.first() {
-            Some(b'[' | b'@') if name == "subLayers" => Kind { array: true, ..Kind::STRING },
-            Some(b'"' | b'\'') => Kind::STRING,
-            _ => Kind::DOUBLE,
+            Some(b'[' | b'@') if name == "subLayers" => ValueType { array: true, ..ValueType::STRING },
+            Some(b'"' | b'\'') => ValueType::STRING,
+            _ => ValueType::DOUBLE,
         };
         if let Ok(value) = parse_value(kind, bytes) {
             metadata.insert(name, value);

@@ -1,9 +1,9 @@
 //! Values in text layers: numbers in brackets, words in quotes.
 
-use super::value::{Kind, Scalar, Shape, Value, half_bits, half_value};
+use super::value::{Arity, Scalar, Value, ValueType, half_bits, half_value};
 
 /// Reads a value of a known kind. The problem in words when it is none.
-pub(super) fn parse_value(kind: Kind, bytes: &[u8]) -> Result<Value, String> {
+pub(super) fn parse_value(kind: ValueType, bytes: &[u8]) -> Result<Value, String> {
     if bytes.trim_ascii() == b"None" {
         return Ok(Value::Blocked);
     }
@@ -30,7 +30,7 @@ pub(super) fn parse_value(kind: Kind, bytes: &[u8]) -> Result<Value, String> {
     if !value.len().is_multiple_of(width) || (!kind.array && value.len() != width) {
         return Err(format!("{} numbers or words, but each element has {width}", value.len()));
     }
-    Ok(if kind.shape == Shape::Quaternion { real_part_last(value) } else { value })
+    Ok(if kind.shape == Arity::Quaternion { real_part_last(value) } else { value })
 }
 
 /// Text has w, x, y, z; we have x, y, z, w.
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     fn parse(name: &str, text: &str) -> Result<Value, String> {
-        parse_value(Kind::parse(name).unwrap(), text.as_bytes())
+        parse_value(ValueType::parse(name).unwrap(), text.as_bytes())
     }
 
     #[test]

@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 
 use super::layer::{Data, Layer, Prim, Property, Specifier, Track};
-use super::value::{Kind, Scalar, Shape, Value, half_bits, half_value};
+use super::value::{Arity, Scalar, Value, ValueType, half_bits, half_value};
 use crate::Result;
 use crate::format::atomic::AtomicFile;
 
@@ -88,7 +88,7 @@ impl TextWriter<'_, '_> {
             Data::Attribute { type_name, uniform, custom, default, samples, connection } => {
                 let custom = if *custom { "custom " } else { "" };
                 let uniform = if *uniform { "uniform " } else { "" };
-                let kind = Kind::parse(type_name).unwrap_or(Kind::TOKEN);
+                let kind = ValueType::parse(type_name).unwrap_or(ValueType::TOKEN);
                 if default.is_some()
                     || (samples.is_none() && connection.is_none())
                     || !property.metadata.is_empty()
@@ -114,7 +114,7 @@ impl TextWriter<'_, '_> {
         Ok(())
     }
 
-    fn metadata(&mut self, metadata: &[(&str, Kind, Value)], indent: &str) {
+    fn metadata(&mut self, metadata: &[(&str, ValueType, Value)], indent: &str) {
         if metadata.is_empty() {
             self.text.push('\n');
             return;
@@ -126,7 +126,7 @@ impl TextWriter<'_, '_> {
         let _ = writeln!(self.text, "{indent})");
     }
 
-    fn samples(&mut self, track: Track, kind: Kind, indent: &str) -> Result<()> {
+    fn samples(&mut self, track: Track, kind: ValueType, indent: &str) -> Result<()> {
         let (file, text, times) = (&mut self.file, &mut self.text, self.times);
         let mut number = 0;
         (self.sampler)(track, &mut |values| {
@@ -142,7 +142,7 @@ impl TextWriter<'_, '_> {
 }
 
 /// A value as text.
-fn format(kind: Kind, value: &Value) -> String {
+fn format(kind: ValueType, value: &Value) -> String {
     let mut text = String::new();
     if kind.array {
         text.push('[');
@@ -187,7 +187,7 @@ fn float(text: &mut String, scalar: Scalar, value: f32) {
 }
 
 /// Commas and brackets around `count` numbers or words.
-fn elements(text: &mut String, kind: Kind, count: usize, mut item: impl FnMut(&mut String, usize)) {
+fn elements(text: &mut String, kind: ValueType, count: usize, mut item: impl FnMut(&mut String, usize)) {
     let width = kind.width();
     for element in 0..count / width {
         if element > 0 {
@@ -195,11 +195,11 @@ fn elements(text: &mut String, kind: Kind, count: usize, mut item: impl FnMut(&m
         }
         let start = element * width;
         match kind.shape {
-            Shape::One => item(text, start),
-            Shape::Vector(_) => tuple(text, (start..start + width).collect::<Vec<_>>(), &mut item),
+            Arity::One => item(text, start),
+            Arity::Vector(_) => tuple(text, (start..start + width).collect::<Vec<_>>(), &mut item),
             // text has the real part first
-            Shape::Quaternion => tuple(text, vec![start + 3, start, start + 1, start + 2], &mut item),
-            Shape::Matrix(rows) => {
+            Arity::Quaternion => tuple(text, vec![start + 3, start, start + 1, start + 2], &mut item),
+            Arity::Matrix(rows) => {
                 text.push_str("( ");
                 for row in 0..rows {
                     if row > 0 {

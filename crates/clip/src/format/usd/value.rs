@@ -19,7 +19,7 @@ pub(super) enum Scalar {
 
 /// How many of them one element has, and how they hang together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shape {
+pub(super) enum Arity {
     One,
     Vector(usize),
     Quaternion,
@@ -29,17 +29,17 @@ pub(super) enum Shape {
 
 /// The type of a value, as `point3f[]` names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Kind {
+pub(super) struct ValueType {
     pub(super) scalar: Scalar,
-    pub(super) shape: Shape,
+    pub(super) shape: Arity,
     pub(super) array: bool,
 }
 
-impl Kind {
-    pub(super) const TOKEN: Self = Self { scalar: Scalar::Token, shape: Shape::One, array: false };
-    pub(super) const STRING: Self = Self { scalar: Scalar::String, shape: Shape::One, array: false };
-    pub(super) const DOUBLE: Self = Self { scalar: Scalar::Double, shape: Shape::One, array: false };
-    pub(super) const BOOL: Self = Self { scalar: Scalar::Bool, shape: Shape::One, array: false };
+impl ValueType {
+    pub(super) const TOKEN: Self = Self { scalar: Scalar::Token, shape: Arity::One, array: false };
+    pub(super) const STRING: Self = Self { scalar: Scalar::String, shape: Arity::One, array: false };
+    pub(super) const DOUBLE: Self = Self { scalar: Scalar::Double, shape: Arity::One, array: false };
+    pub(super) const BOOL: Self = Self { scalar: Scalar::Bool, shape: Arity::One, array: false };
 
     /// The kind that a type's name means; `None` for types that hold no data we read.
     pub(super) fn parse(type_name: &str) -> Option<Self> {
@@ -49,27 +49,27 @@ impl Kind {
         };
         let kind = |scalar, shape| Some(Self { scalar, shape, array });
         match name {
-            "bool" => kind(Scalar::Bool, Shape::One),
-            "uchar" => kind(Scalar::UChar, Shape::One),
-            "int" => kind(Scalar::Int, Shape::One),
-            "uint" => kind(Scalar::UInt, Shape::One),
-            "int64" => kind(Scalar::Int64, Shape::One),
-            "uint64" => kind(Scalar::UInt64, Shape::One),
-            "half" => kind(Scalar::Half, Shape::One),
-            "float" => kind(Scalar::Float, Shape::One),
-            "double" | "timecode" => kind(Scalar::Double, Shape::One),
-            "string" => kind(Scalar::String, Shape::One),
-            "token" => kind(Scalar::Token, Shape::One),
-            "asset" => kind(Scalar::Asset, Shape::One),
-            "matrix2d" => kind(Scalar::Double, Shape::Matrix(2)),
-            "matrix3d" => kind(Scalar::Double, Shape::Matrix(3)),
-            "matrix4d" | "frame4d" => kind(Scalar::Double, Shape::Matrix(4)),
+            "bool" => kind(Scalar::Bool, Arity::One),
+            "uchar" => kind(Scalar::UChar, Arity::One),
+            "int" => kind(Scalar::Int, Arity::One),
+            "uint" => kind(Scalar::UInt, Arity::One),
+            "int64" => kind(Scalar::Int64, Arity::One),
+            "uint64" => kind(Scalar::UInt64, Arity::One),
+            "half" => kind(Scalar::Half, Arity::One),
+            "float" => kind(Scalar::Float, Arity::One),
+            "double" | "timecode" => kind(Scalar::Double, Arity::One),
+            "string" => kind(Scalar::String, Arity::One),
+            "token" => kind(Scalar::Token, Arity::One),
+            "asset" => kind(Scalar::Asset, Arity::One),
+            "matrix2d" => kind(Scalar::Double, Arity::Matrix(2)),
+            "matrix3d" => kind(Scalar::Double, Arity::Matrix(3)),
+            "matrix4d" | "frame4d" => kind(Scalar::Double, Arity::Matrix(4)),
             _ => Self::parse_vector(name).map(|(scalar, shape)| Self { scalar, shape, array }),
         }
     }
 
     /// `float3`, `point3f`, `texCoord2h`, `quatd`: a stem, a width, a letter for the precision.
-    fn parse_vector(name: &str) -> Option<(Scalar, Shape)> {
+    fn parse_vector(name: &str) -> Option<(Scalar, Arity)> {
         let precision = |letter: &str| match letter {
             "h" => Some(Scalar::Half),
             "f" => Some(Scalar::Float),
@@ -77,7 +77,7 @@ impl Kind {
             _ => None,
         };
         if let Some(letter) = name.strip_prefix("quat") {
-            return precision(letter).map(|scalar| (scalar, Shape::Quaternion));
+            return precision(letter).map(|scalar| (scalar, Arity::Quaternion));
         }
         for (stem, scalar) in [
             ("int", Scalar::Int),
@@ -86,14 +86,14 @@ impl Kind {
             ("double", Scalar::Double),
         ] {
             if let Some(width @ ("2" | "3" | "4")) = name.strip_prefix(stem) {
-                return Some((scalar, Shape::Vector(width.parse().ok()?)));
+                return Some((scalar, Arity::Vector(width.parse().ok()?)));
             }
         }
         for stem in ["point", "normal", "vector", "color", "texCoord"] {
             if let Some(rest) = name.strip_prefix(stem)
                 && let Some((width @ ("2" | "3" | "4"), letter)) = rest.split_at_checked(1)
             {
-                return Some((precision(letter)?, Shape::Vector(width.parse().ok()?)));
+                return Some((precision(letter)?, Arity::Vector(width.parse().ok()?)));
             }
         }
         None
@@ -102,10 +102,10 @@ impl Kind {
     /// Numbers or words in one element.
     pub(super) fn width(self) -> usize {
         match self.shape {
-            Shape::One => 1,
-            Shape::Vector(width) => width,
-            Shape::Quaternion => 4,
-            Shape::Matrix(rows) => rows * rows,
+            Arity::One => 1,
+            Arity::Vector(width) => width,
+            Arity::Quaternion => 4,
+            Arity::Matrix(rows) => rows * rows,
         }
     }
 
@@ -117,11 +117,11 @@ impl Kind {
             _ => half - 2,
         };
         match self.shape {
-            Shape::Matrix(rows) => 11 + rows as u8,
-            Shape::Quaternion => precision(18),
-            Shape::Vector(width) if self.scalar == Scalar::Int => 14 + 4 * width as u8,
-            Shape::Vector(width) => precision(13 + 4 * width as u8),
-            Shape::One => match self.scalar {
+            Arity::Matrix(rows) => 11 + rows as u8,
+            Arity::Quaternion => precision(18),
+            Arity::Vector(width) if self.scalar == Scalar::Int => 14 + 4 * width as u8,
+            Arity::Vector(width) => precision(13 + 4 * width as u8),
+            Arity::One => match self.scalar {
                 Scalar::Bool => 1,
                 Scalar::UChar => 2,
                 Scalar::Int => 3,
@@ -141,26 +141,26 @@ impl Kind {
     /// The kind of a crate file's type; `None` for those that are no plain data.
     pub(super) fn from_crate_type(number: u8, array: bool) -> Option<Self> {
         let (scalar, shape) = match number {
-            1 => (Scalar::Bool, Shape::One),
-            2 => (Scalar::UChar, Shape::One),
-            3 => (Scalar::Int, Shape::One),
-            4 => (Scalar::UInt, Shape::One),
-            5 => (Scalar::Int64, Shape::One),
-            6 => (Scalar::UInt64, Shape::One),
-            7 => (Scalar::Half, Shape::One),
-            8 => (Scalar::Float, Shape::One),
-            9 | 56 => (Scalar::Double, Shape::One),
-            10 => (Scalar::String, Shape::One),
-            11 => (Scalar::Token, Shape::One),
-            12 => (Scalar::Asset, Shape::One),
-            13..=15 => (Scalar::Double, Shape::Matrix(usize::from(number) - 11)),
+            1 => (Scalar::Bool, Arity::One),
+            2 => (Scalar::UChar, Arity::One),
+            3 => (Scalar::Int, Arity::One),
+            4 => (Scalar::UInt, Arity::One),
+            5 => (Scalar::Int64, Arity::One),
+            6 => (Scalar::UInt64, Arity::One),
+            7 => (Scalar::Half, Arity::One),
+            8 => (Scalar::Float, Arity::One),
+            9 | 56 => (Scalar::Double, Arity::One),
+            10 => (Scalar::String, Arity::One),
+            11 => (Scalar::Token, Arity::One),
+            12 => (Scalar::Asset, Arity::One),
+            13..=15 => (Scalar::Double, Arity::Matrix(usize::from(number) - 11)),
             16..=18 => {
-                ([Scalar::Double, Scalar::Float, Scalar::Half][usize::from(number) - 16], Shape::Quaternion)
+                ([Scalar::Double, Scalar::Float, Scalar::Half][usize::from(number) - 16], Arity::Quaternion)
             }
             19..=30 => {
                 let width = 2 + (usize::from(number) - 19) / 4;
                 let scalars = [Scalar::Double, Scalar::Float, Scalar::Half, Scalar::Int];
-                (scalars[(usize::from(number) - 19) % 4], Shape::Vector(width))
+                (scalars[(usize::from(number) - 19) % 4], Arity::Vector(width))
             }
             _ => return None,
         };
@@ -298,12 +298,12 @@ mod tests {
             ("color4f", 28, 4),
             ("int4", 30, 4),
         ] {
-            let kind = Kind::parse(name).unwrap();
+            let kind = ValueType::parse(name).unwrap();
             assert_eq!((kind.crate_type(), kind.width()), (number, width), "{name}");
-            assert_eq!(Kind::from_crate_type(number, name.ends_with("[]")), Some(kind), "{name}");
+            assert_eq!(ValueType::from_crate_type(number, name.ends_with("[]")), Some(kind), "{name}");
         }
         for name in ["rel", "point5f", "opaque", "quat", "float9", "pointé"] {
-            assert_eq!(Kind::parse(name), None, "{name}");
+            assert_eq!(ValueType::parse(name), None, "{name}");
         }
     }
 
