@@ -56,7 +56,7 @@ impl<'a> Painter<'a> {
         }
         let scene = Scene::new(&self.model, self.clip, frame, look, scalars);
         let map = scalars.map(|scalars| scalars.map).unwrap_or_default();
-        let shader = Shader::new(&scene, &self.model.surfaces, &self.textures, look, map, camera, size);
+        let shader = Shader::new(&scene, &self.model.slots, &self.textures, look, map, camera, size);
         let pixels = match look.drawing {
             Drawing::Beauty => Tracer::new(shader).trace(),
             Drawing::Raster => Rasteriser::new(shader).draw(),
@@ -83,7 +83,7 @@ impl<'a> Painter<'a> {
         let look = Look { shading: Shading::Flat, ground: Ground::None, ..Look::default() };
         let scene = Scene::new(&self.model, self.clip, frame, &look, None);
         let map = ColorMap::default();
-        let shader = Shader::new(&scene, &self.model.surfaces, &self.textures, &look, map, camera, size);
+        let shader = Shader::new(&scene, &self.model.slots, &self.textures, &look, map, camera, size);
         Ok(Tracer::new(shader).coverage(mesh))
     }
 }

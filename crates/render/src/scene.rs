@@ -18,7 +18,7 @@ pub(crate) struct Model {
     fans: Vec<Fan>,
     /// For each mesh, how many points it should have.
     point_counts: Vec<usize>,
-    pub(crate) surfaces: Vec<Surface>,
+    pub(crate) slots: Vec<MaterialSlot>,
     /// Indices of images that could not be decoded.
     pub(crate) unread_images: Vec<usize>,
 }
@@ -31,13 +31,13 @@ struct Fan {
     points: [u32; 3],
     uvs: [Vec2; 3],
     tints: [Vec3; 3],
-    surface: u32,
+    slot: u32,
     /// Bit i: the side from corner i to the next is a side of the polygon.
     sides: u8,
 }
 
 /// What a run of faces is painted with.
-pub(crate) struct Surface {
+pub(crate) struct MaterialSlot {
     /// Which mesh, for the palette.
     mesh: usize,
     /// Linear base colour; `None` when no material says.
@@ -67,8 +67,8 @@ pub(crate) struct Facet {
 /// Where a facet's colour comes from.
 #[derive(Clone, Copy)]
 pub(crate) enum Paint {
-    /// A surface of the model.
-    Surface(u32),
+    /// A material slot of the model.
+    Slot(u32),
     /// Places in a colour map at the corners.
     Scalar([f32; 3]),
     /// One linear colour.
@@ -79,7 +79,7 @@ impl Paint {
     /// Whether two neighbours are painted alike.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Surface(a), Self::Surface(b)) => a == b,
+            (Self::Slot(a), Self::Slot(b)) => a == b,
             (Self::Scalar(_), Self::Scalar(_)) => true,
             (Self::Plain(a), Self::Plain(b)) => a == b,
             _ => false,
@@ -103,9 +103,9 @@ impl Model {
         let textures: Vec<_> = clip.images.iter().map(|image| Texture::decode(&image.bytes)).collect();
         let unread_images =
             textures.iter().enumerate().filter(|(_, t)| t.is_none()).map(|(i, _)| i).collect();
-        let (mut fans, mut surfaces, mut face_count) = (Vec::new(), Vec::new(), 0);
+        let (mut fans, mut slots, mut face_count) = (Vec::new(), Vec::new(), 0);
         for (mesh_index, mesh) in clip.meshes.iter().enumerate() {
-            let first_surface = surfaces.len();
+            let first_slot = slots.len();
             let colors = ["color.r", "color.g", "color.b"].map(|name| mesh.group(name));
             let painted = colors.iter().all(Option::is_some);
             let tint = |point: u32| match colors {
@@ -120,9 +120,9 @@ impl Model {
                 _ => Vec3::ONE,
             };
             let plain =
-                Surface { mesh: mesh_index, base_color: None, painted, cut_out: false, texture: None };
-            surfaces.push(plain);
-            let mut surface_of_face = vec![first_surface as u32; mesh.faces.len()];
+                MaterialSlot { mesh: mesh_index, base_color: None, painted, cut_out: false, texture: None };
+            slots.push(plain);
+            let mut slot_of_face = vec![first_slot as u32; mesh.faces.len()];
             for part in &mesh.parts {
                 let Some(material) = part.material.and_then(|index| clip.materials.get(index)) else {
                     continue;
@@ -131,10 +131,10 @@ impl Model {
                 let alpha_mode =
                     material.gltf.as_ref().and_then(|m| m.get("alphaMode")).and_then(|m| m.as_str());
                 let run = part.faces.start..part.faces.end.min(mesh.faces.len());
-                if let Some(faces) = surface_of_face.get_mut(run) {
-                    faces.fill(surfaces.len() as u32);
+                if let Some(faces) = slot_of_face.get_mut(run) {
+                    faces.fill(slots.len() as u32);
                 }
-                surfaces.push(Surface {
+                slots.push(MaterialSlot {
                     mesh: mesh_index,
                     base_color: Some(Vec3::new(r, g, b)),
                     painted,
@@ -145,7 +145,7 @@ impl Model {
                 });
             }
             let uv = |vertex: u32| mesh.uvs.get(vertex as usize).map_or(Vec2::ZERO, |&uv| Vec2::from(uv));
-            for (face, &surface) in mesh.faces.iter().zip(&surface_of_face) {
+            for (face, &slot) in mesh.faces.iter().zip(&slot_of_face) {
                 for i in 1..face.len().saturating_sub(1) {
                     let vertices = [face[0], face[i], face[i + 1]];
                     let [Some(a), Some(b), Some(c)] =
@@ -156,17 +156,17 @@ impl Model {
                     let sides = u8::from(i == 1) | 0b010 | (u8::from(i + 2 == face.len()) << 2);
                     let (mesh, face) = (mesh_index as u32, face_count);
                     let (points, uvs) = ([a, b, c], vertices.map(uv));
-                    fans.push(Fan { mesh, face, points, uvs, tints: points.map(tint), surface, sides });
+                    fans.push(Fan { mesh, face, points, uvs, tints: points.map(tint), slot, sides });
                 }
                 face_count += 1;
             }
         }
         let point_counts = clip.meshes.iter().map(|mesh| mesh.point_count()).collect();
-        (Self { fans, point_counts, surfaces, unread_images }, textures)
+        (Self { fans, point_counts, slots, unread_images }, textures)
     }
 }
 
-impl Surface {
+impl MaterialSlot {
     /// Linear base colour and whether the surface is there at all (not cut out) at a place on it.
     pub(crate) fn color(
         &self,
@@ -247,7 +247,7 @@ impl Scene {
                 Some(scalars) => {
                     Paint::Scalar(fan.points.map(|p| scalars.place(fan.mesh as usize, p as usize)))
                 }
-                None => Paint::Surface(fan.surface),
+                None => Paint::Slot(fan.slot),
             };
             facets.push(Facet {
                 corners: [a, b, c],

@@ -6,14 +6,14 @@ use glam::{Vec2, Vec3};
 use crate::caster::Hit;
 use crate::color::{linear_from_srgb, tone};
 use crate::lens::Lens;
-use crate::scene::{Facet, Paint, Scene, Surface};
+use crate::scene::{Facet, MaterialSlot, Paint, Scene};
 use crate::texture::Texture;
 use crate::{Camera, ColorMap, Ground, Look};
 
 /// A frame, what it is painted with, a camera and a look.
 pub(crate) struct Shader<'a> {
     pub(crate) scene: &'a Scene,
-    surfaces: &'a [Surface],
+    slots: &'a [MaterialSlot],
     textures: &'a [Option<Texture>],
     pub(crate) look: &'a Look,
     map: ColorMap,
@@ -63,7 +63,7 @@ pub(crate) type Arriving = Vec3;
 impl<'a> Shader<'a> {
     pub(crate) fn new(
         scene: &'a Scene,
-        surfaces: &'a [Surface],
+        slots: &'a [MaterialSlot],
         textures: &'a [Option<Texture>],
         look: &'a Look,
         map: ColorMap,
@@ -89,7 +89,7 @@ impl<'a> Shader<'a> {
         let to_light =
             (level_part * light.elevation.cos() + Vec3::Y * light.elevation.sin()).normalize_or(Vec3::Y);
         let background = look.background.map(linear_from_srgb);
-        Self { scene, surfaces, textures, look, map, lens, size, samples, ground, to_light, background }
+        Self { scene, slots, textures, look, map, lens, size, samples, ground, to_light, background }
     }
 
     /// Whether the key light gives any light.
@@ -106,19 +106,19 @@ impl<'a> Shader<'a> {
     /// Whether a cut-out texture has a hole there.
     pub(crate) fn is_hole(&self, hit: &Hit) -> bool {
         let facet = &self.scene.facets[hit.triangle];
-        let Paint::Surface(surface) = facet.paint else { return false };
-        let surface = &self.surfaces[surface as usize];
+        let Paint::Slot(slot) = facet.paint else { return false };
+        let surface = &self.slots[slot as usize];
         surface.cut_out() && !surface.color(self.look, self.textures, blend_uv(facet, hit), 0.0).1
     }
 
     /// Whether a facet may have holes.
     pub(crate) fn may_have_holes(&self, facet: &Facet) -> bool {
-        matches!(facet.paint, Paint::Surface(surface) if self.surfaces[surface as usize].cut_out())
+        matches!(facet.paint, Paint::Slot(slot) if self.slots[slot as usize].cut_out())
     }
 
     /// Which mesh a facet is of; none for bones.
     pub(crate) fn is_of(&self, facet: &Facet, mesh: usize) -> bool {
-        matches!(facet.paint, Paint::Surface(surface) if self.surfaces[surface as usize].is_of(mesh))
+        matches!(facet.paint, Paint::Slot(slot) if self.slots[slot as usize].is_of(mesh))
     }
 
     /// What is seen where a camera ray meets a facet; `line` is the coverage by a drawn edge.
@@ -143,10 +143,10 @@ impl<'a> Shader<'a> {
                 let place = wa * places[0] + wb * places[1] + wc * places[2];
                 (self.map.linear(place), HitKind::Data)
             }
-            Paint::Surface(surface) => {
+            Paint::Slot(slot) => {
                 let footprint =
                     self.lens.spread * self.samples as f32 * hit.distance * texture_density(facet);
-                let surface = &self.surfaces[surface as usize];
+                let surface = &self.slots[slot as usize];
                 let (color, _) = surface.color(self.look, self.textures, blend_uv(facet, hit), footprint);
                 let tint = if back { Vec3::from(self.look.back_tint) } else { Vec3::ONE };
                 let [ta, tb, tc] = facet.tints;
