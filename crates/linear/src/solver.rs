@@ -134,13 +134,24 @@ impl Solver {
         }
         let direct =
             (settings.method != Method::ConjugateGradients).then(|| Direct::new(pattern, known, rows, true));
+        Ok(Self::with_factor(pattern, known.to_vec(), rows.clone(), settings, direct))
+    }
+
+    /// One that has solved nothing yet.
+    fn with_factor(
+        pattern: &Arc<Pattern>,
+        known: Vec<bool>,
+        rows: ConstraintRows,
+        settings: Settings,
+        direct: Option<Direct>,
+    ) -> Self {
         let costs = direct.as_ref().map(|direct| Costs::new(pattern, direct.symbolic()));
-        let length = count + rows.len();
-        Ok(Self {
+        let length = pattern.count() + rows.len();
+        Self {
             pattern: pattern.clone(),
-            known: known.to_vec(),
             unknown_count: known.iter().filter(|&&known| !known).count(),
-            rows: rows.clone(),
+            known,
+            rows,
             settings,
             direct,
             costs,
@@ -153,7 +164,7 @@ impl Solver {
             factorizations: 0,
             solves: 0,
             iterations: 0,
-        })
+        }
     }
 
     /// A solver for a pattern with more couplings (see [`Pattern::with_stencils`]), over the same points and rows. Milliseconds
@@ -169,25 +180,12 @@ impl Solver {
                 direct.symbolic().flops * pattern.block_count() as f64 / self.pattern.block_count() as f64;
             direct.extended(pattern, &self.known, &self.rows, usual)
         });
-        let costs = direct.as_ref().map(|direct| Costs::new(pattern, direct.symbolic()));
-        let length = pattern.count() + self.rows.len();
+        let (known, rows, settings) = (self.known.clone(), self.rows.clone(), self.settings.clone());
         Ok(Self {
-            pattern: pattern.clone(),
-            known: self.known.clone(),
-            unknown_count: self.unknown_count,
-            rows: self.rows.clone(),
-            settings: self.settings.clone(),
-            direct,
-            costs,
-            jacobi: Jacobi::default(),
-            refinement: RowRefinement::default(),
-            state: State::default(),
-            x: vec![Vec3::ZERO; length],
-            right: vec![Vec3::ZERO; length],
-            scratch: CgWorkspace::new(length),
             factorizations: self.factorizations,
             solves: self.solves,
             iterations: self.iterations,
+            ..Self::with_factor(pattern, known, rows, settings, direct)
         })
     }
 
