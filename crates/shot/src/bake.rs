@@ -514,7 +514,8 @@ fn is_locked(tried: Result<(), fs::TryLockError>, folder: PathBuf) -> Result<boo
     }
 }
 
-fn in_pool<T: Send, E: From<Error> + Send>(
+/// Does some work on so many threads; on all there are where none are said.
+pub fn in_pool<T: Send, E: From<Error> + Send>(
     threads: Option<usize>,
     work: impl FnOnce() -> Result<T, E> + Send,
 ) -> Result<T, E> {

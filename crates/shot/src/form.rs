@@ -5,6 +5,7 @@ use schemars::generate::SchemaSettings;
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
+use crate::Error;
 use crate::conform;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::document::Document;
@@ -40,10 +41,13 @@ impl<T: JsonSchema + DeserializeOwned> Form<T> {
         }
     }
 
-    /// What was found about the value at a path of it, at its line.
-    pub fn placed(&self, diagnostic: Diagnostic) -> Diagnostic {
-        let span = self.document.nearest(diagnostic.path()).span.clone();
-        diagnostic.placed(&self.document.source, span)
+    /// The error of mistakes that were found about the value, each at the line of its path.
+    pub fn refused(&self, found: Vec<Diagnostic>) -> Error {
+        let placed = |diagnostic: Diagnostic| {
+            let span = self.document.nearest(diagnostic.path()).span.clone();
+            diagnostic.placed(&self.document.source, span)
+        };
+        Diagnostics(found.into_iter().map(placed).collect()).into()
     }
 }
 

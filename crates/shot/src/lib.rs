@@ -100,7 +100,7 @@ mod shot;
 mod store;
 mod warning;
 
-pub use bake::{Bake, BakeOptions, LayerBake, LoopReport};
+pub use bake::{Bake, BakeOptions, LayerBake, LoopReport, in_pool};
 pub use check::{Parts, check};
 pub use diagnostic::{Diagnostic, Diagnostics, suggest};
 pub use dial::Dial;

@@ -7,7 +7,7 @@ use motion::{Example, Learning, Prior, Take};
 use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use shot::{Context, Diagnostic, Diagnostics, Form, FrameRange, Input, Reader, Registry};
+use shot::{Context, Diagnostic, Form, FrameRange, Input, Reader, Registry};
 
 use crate::take::TakeSource;
 use crate::training::open;
@@ -125,8 +125,7 @@ impl Training {
             }
         }
         if !found.is_empty() {
-            let placed = found.into_iter().map(|diagnostic| form.placed(diagnostic)).collect();
-            return Err(shot::Error::from(Diagnostics(placed)).into());
+            return Err(form.refused(found).into());
         }
         let [learn, test] = lists;
         Ok(Self { file, learn, test })
@@ -134,11 +133,7 @@ impl Training {
 
     /// Everything, on so many threads.
     pub(crate) fn run(&self, options: &Options, context: &Context<'_>) -> Result<Trained, Error> {
-        let Some(threads) = options.threads else { return self.train(options, context) };
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-        let refused =
-            |error: rayon::ThreadPoolBuildError| shot::Error::Threads { threads, problem: error.to_string() };
-        pool.map_err(refused)?.install(|| self.train(options, context))
+        shot::in_pool(options.threads, || self.train(options, context))
     }
 
     fn train(&self, options: &Options, context: &Context<'_>) -> Result<Trained, Error> {

@@ -79,10 +79,7 @@ impl Training {
     ) -> Result<Self, Error> {
         let form = Form::<UpsampleTraining>::parse(name, text).map_err(shot::Error::from)?;
         let reader = Reader::new(registry.clone().with::<Pairing>()).allow_outside(allow_outside);
-        let refuse = |found: Vec<Diagnostic>| -> Error {
-            let placed = found.into_iter().map(|diagnostic| form.placed(diagnostic)).collect();
-            shot::Error::from(Diagnostics(placed)).into()
-        };
+        let refuse = |found: Vec<Diagnostic>| Error::from(form.refused(found));
         let file = form.value.clone();
         let found = file.fabric.check(&file.material);
         if !found.is_empty() {
@@ -122,11 +119,7 @@ impl Training {
 
     /// Everything, on so many threads.
     pub(crate) fn run(&self, options: &Options, context: &Context<'_>) -> Result<Trained, Error> {
-        let Some(threads) = options.threads else { return self.train(options, context) };
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-        let refused =
-            |error: rayon::ThreadPoolBuildError| shot::Error::Threads { threads, problem: error.to_string() };
-        pool.map_err(refused)?.install(|| self.train(options, context))
+        shot::in_pool(options.threads, || self.train(options, context))
     }
 
     fn train(&self, options: &Options, context: &Context<'_>) -> Result<Trained, Error> {
