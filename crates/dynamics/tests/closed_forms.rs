@@ -358,6 +358,23 @@ fn forces_without_potential_brake_as_they_should() {
     assert!(state.velocities[0].distance(3.0 * Vec3::Y) < 1e-3, "{}", state.velocities[0]);
 }
 
+/// A force that is linear in v is no approximation: a step of backward Euler is v = (v₀ + h w/m)/(1 + h a/m), however long it is and wherever
+/// Newton's method begins.
+#[test]
+fn a_linear_drag_is_exact_in_a_long_step() {
+    let (a, m, h, w) = (8.0, 2.0, 0.25, 6.0);
+    let drag = Drag { linear: a, quadratic: 0.0, wind: w * Vec3::Y };
+    let body = Body::builder(vec![m]).force(Forces(Elements::new([([0], drag)]))).build().unwrap();
+    let expected = (4.0 * Vec3::X + h * w / m * Vec3::Y) / (1.0 + h * a / m);
+    for integrator in [Integrator::BackwardEuler, Integrator::LinearlyImplicit { delta: 1.0 }] {
+        let mut state = State::at_rest(vec![Vec3::ZERO]);
+        state.velocities[0] = 4.0 * Vec3::X;
+        run(&body, &mut state, &StaticGuide::new(vec![Vec3::ZERO]), fixed(integrator, 1), h, 1);
+        assert!(state.velocities[0].distance(expected) < 1e-9, "{integrator:?}: {}", state.velocities[0]);
+        assert!(state.positions[0].distance(h * expected) < 1e-9, "{integrator:?}: {}", state.positions[0]);
+    }
+}
+
 /// A tether so soft that inertia holds the point back in all but the longest pseudo-steps: it gets there all the same.
 #[test]
 fn what_hardly_pulls_comes_to_rest_too() {

@@ -194,4 +194,23 @@ mod tests {
         assert!((volume(&points, &fixed[n..2 * n]) + ball / 8.0).abs() < 1e-12, "the cavity");
         assert!((volume(&points, &fixed[2 * n..]) - ball).abs() < 1e-10, "the other ball");
     }
+
+    /// Wherever a cavity lies and however it is turned, it is judged by what winds around its wall.
+    #[test]
+    fn cavities_stay_wherever_they_are() {
+        let ((hull, hull_triangles), (wall, wall_triangles)) = (sphere(12), sphere(4));
+        let mut random = Random::new(4);
+        for _ in 0..12 {
+            let place = 20.0 * random.vec3();
+            let rotation = random.rotation();
+            let mut points: Vec<Vec3> = hull.iter().map(|p| place + 3.0 * *p).collect();
+            let inside = place + random.vec3();
+            points.extend(wall.iter().map(|p| inside + 0.5 * (rotation * *p)));
+            let offset = hull.len() as u32;
+            let cavity: Vec<[u32; 3]> =
+                wall_triangles.iter().map(|&[a, b, c]| [a, c, b].map(|v| v + offset)).collect();
+            let all = [&hull_triangles[..], &cavity].concat();
+            assert_eq!(oriented_triangles(&points, &all), all);
+        }
+    }
 }
