@@ -1,5 +1,6 @@
 //! Limits of stretch: whether every frame keeps them, what they cost, and whether cloth drapes alike however it is cut into triangles.
 
+mod demos;
 mod drape;
 
 use std::process::ExitCode;
@@ -64,18 +65,42 @@ const SCENES: [Scene; 5] = [
 /// Without limits, for the ratio.
 const UNLIMITED: &str = "\nlimit_warp = 10.0\nlimit_weft = 10.0\nlimit_shear = 10.0";
 
+struct Options<'a> {
+    frames: usize,
+    /// Demos in place of scenes: all, or one.
+    demos: Option<&'a str>,
+}
+
+fn read(options: &[String]) -> Option<Options<'_>> {
+    let mut read = Options { frames: FRAMES, demos: None };
+    for pair in options.chunks(2) {
+        let [name, value] = pair else { return None };
+        match name.as_str() {
+            "--frames" => read.frames = value.parse().ok().filter(|frames| *frames > 0)?,
+            "--demos" => read.demos = Some(value),
+            _ => return None,
+        }
+    }
+    Some(read)
+}
+
+fn measure_demos(frames: usize, only: &str) -> Result<(), Box<dyn std::error::Error>> {
+    let demos = demos::all(frames, (only != "all").then_some(only))?;
+    println!("{}", json!({ "bench": "limits", "demos": demos, "frames": frames }));
+    Ok(())
+}
+
 /// Runs the benchmark.
 pub(crate) fn run(options: &[String]) -> ExitCode {
-    let frames = match options {
-        [] => Some(FRAMES),
-        [name, value] if name == "--frames" => value.parse().ok().filter(|frames| *frames > 0),
-        _ => None,
-    };
-    let Some(frames) = frames else {
-        eprintln!("known options: --frames N");
+    let Some(Options { frames, demos }) = read(options) else {
+        eprintln!("known options: --frames N, --demos all or NAME");
         return ExitCode::from(2);
     };
-    match measure(frames) {
+    let measured = match demos {
+        Some(only) => measure_demos(frames, only),
+        None => measure(frames),
+    };
+    match measured {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("{error}");

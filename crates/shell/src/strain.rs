@@ -121,6 +121,7 @@ impl FabricStrain {
         report.add("strain/warp", "%", 100.0 * self.warp);
         report.add("strain/weft", "%", 100.0 * self.weft);
         report.add("shear/largest", "°", self.shear_degrees());
+        report.add("strain/beyond limits", "triangles", self.beyond as f64);
     }
 }
 

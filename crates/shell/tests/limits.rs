@@ -280,6 +280,40 @@ fn a_strip_at_its_limit_hangs_in_the_catenary_of_its_length() {
     assert!((down / (0.5 * weight) - 1.0).abs() < 0.01, "{down} N down, {}", 0.5 * weight);
 }
 
+/// Hung up by one end. With T(s) = ρ g (L − s) per width, and T = k λ (λ² − 1)/2 of a thread with Green's strain and Hooke's law, λ grows upwards until it
+/// comes to the limit, and stays there: the length is ∫ min(λ, 1 + e₁) ds, and the pins bear the weight.
+#[test]
+fn a_hanging_strip_is_as_long_as_its_limit_lets_it_be() {
+    let material = Material { poisson: 0.0, ..jelly() };
+    let (length, width, limit) = (1.0, 0.05, 0.03);
+    let sheet = sheet([width, length], [2, 40], &material, |p| p.y == 0.0, G);
+    let mut state = State::at_rest(sheet.rest.clone());
+    let mut stepper = Stepper::new(&sheet.body, &sheet.rest, Settings::default()).unwrap();
+    stepper.settle(&sheet.body, &mut state, &StaticGuide::new(sheet.rest.clone())).unwrap();
+    let stretch = |s: f64| {
+        let pull = material.area_density * G * (length - s) / material.stretch_warp;
+        let mut l = 1.0 + pull;
+        for _ in 0..20 {
+            l -= (0.5 * l * (l * l - 1.0) - pull) / (1.5 * l * l - 0.5);
+        }
+        l - 1.0
+    };
+    let sum = |most: f64| -> f64 {
+        (0..1000).map(|k| stretch((f64::from(k) + 0.5) / 1000.0).min(most) / 1000.0).sum()
+    };
+    let lowest = -state.positions.iter().map(|p| p.y).fold(0.0, f64::min);
+    let free = sum(f64::INFINITY);
+    // it is felt over the last tenth of the way
+    let (least, most) = (sum(0.9 * limit), sum(limit));
+    assert!(free > 2.0 * most, "without a limit it would be {free} longer");
+    assert!((0.99 * least..1.01 * most).contains(&(lowest - length)), "{lowest}, not {least} to {most} more");
+    let weight = material.area_density * G * length * width;
+    let pull: Vec3 = sheet.pull(&state.positions, |p| p.y == 0.0).into_iter().sum();
+    let pinned: f64 =
+        (0..sheet.rest.len()).filter(|&i| sheet.rest[i].y == 0.0).map(|i| G * sheet.body.masses()[i]).sum();
+    assert!(((pinned - pull.y) / weight - 1.0).abs() < 0.01, "{} N of {weight} N", pinned - pull.y);
+}
+
 #[test]
 fn a_sheet_pulled_both_ways_stops_at_its_limit() {
     // its four sides follow softly a frame that grows: here by points held at the corners that move apart by 2 %, then by 10 %

@@ -101,16 +101,23 @@ impl InextensibleThreads {
             Method::Limit(_) => {
                 // what no pull can reach is no step; what is pressed is one, beyond its limit, and reported
                 let own = part.points.clone();
-                !self.is_beyond(&after.positions[own.clone()])
+                self.beyond(&after.positions[own.clone()]) == 0
                     || self.overstretched(&body.known()[own.clone()], &sample.guide_positions[own]).is_none()
             }
         }
     }
 
-    /// Whether threads at `x` are off their lengths by more than they may, and it is not rounding.
-    fn is_beyond(&self, x: &[Vec3]) -> bool {
-        let largest = self.warp.strain(x).largest().max(self.weft.strain(x).largest());
-        largest > 1.01 * self.max_strain + 1e-6
+    /// Pieces at `x` that are off their lengths by more than they may, and it is not rounding.
+    fn beyond(&self, x: &[Vec3]) -> usize {
+        let allowed = 1.01 * self.max_strain + 1e-6;
+        let of = |threads: &Threads| {
+            let is_off = |&piece: &usize| {
+                let change = threads.line(piece, x).length() / threads.lengths()[piece] - 1.0;
+                change.is_nan() || change.abs() > allowed
+            };
+            (0..threads.len()).filter(is_off).count()
+        };
+        of(&self.warp) + of(&self.weft)
     }
 
     /// Strains, and what it took.
@@ -122,7 +129,9 @@ impl InextensibleThreads {
             largest = largest.max(strain);
             report.add(name, "%", 100.0 * strain);
         }
-        if self.is_beyond(x) {
+        let beyond = self.beyond(x);
+        report.add("strain/beyond limits", "pieces", beyond as f64);
+        if beyond > 0 {
             let (strain, limit) = (100.0 * largest, 100.0 * self.max_strain);
             report.warnings.push(format!(
                 "threads are {strain:.2} % off their length, where `max_strain` allows {limit:.2} %: they are held too far apart, or pressed"
