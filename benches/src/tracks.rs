@@ -34,7 +34,9 @@ const RUNS: usize = 3;
 
 /// What a case took.
 struct Run {
+    /// Of an iteration, and of a whole frame.
     overhead: f64,
+    frame_overhead: f64,
     fps: f64,
     residual: f64,
     /// Newton iterations per frame, with averages and without.
@@ -104,33 +106,43 @@ pub(crate) fn run(options: &[String]) -> ExitCode {
     println!("clustering 3,038 points into 200 regions over 32 frames: {:.3} s", puppet.1);
     println!("(all of the puppet, its mesh and 280 more regions: {clustering:.2} s)\n");
     println!(
-        "{:<12} {:>9} {:>12} {:>12} {:>14} {:>12} {:>24}",
-        "guide-mesh", "averages", "overhead", "residual", "with contact", "fps", "Newton iterations/frame"
+        "{:<12} {:>9} {:>12} {:>12} {:>14} {:>10} {:>12} {:>24}",
+        "guide-mesh",
+        "averages",
+        "overhead",
+        "residual",
+        "with contact",
+        "a frame",
+        "fps",
+        "Newton iterations/frame"
     );
-    let (mut off, mut on, mut fps, mut worst) = (Map::new(), Map::new(), Map::new(), 0.0_f64);
+    let (mut off, mut on, mut per_frame) = (Map::new(), Map::new(), Map::new());
+    let (mut fps, mut worst) = (Map::new(), 0.0_f64);
     for case in cases.iter().filter(|case| only.is_none_or(|only| case.name == only)) {
         let [free, touching] =
             [false, true].map(|contact| single_threaded(|| case.measure(frames, steps, contact)));
         println!(
-            "{:<12} {:>9} {:>11.1}% {:>12.1e} {:>13.1}% {:>12.1} {:>12.1} and {:>7.1}",
+            "{:<12} {:>9} {:>11.1}% {:>12.1e} {:>13.1}% {:>9.1}% {:>12.1} {:>12.1} and {:>7.1}",
             case.name,
             case.averages.len(),
             100.0 * free.overhead,
             free.residual,
             100.0 * touching.overhead,
+            100.0 * touching.frame_overhead,
             touching.fps,
             touching.iterations[0],
             touching.iterations[1]
         );
         off.insert(case.name.into(), json!(free.overhead));
         on.insert(case.name.into(), json!(touching.overhead));
+        per_frame.insert(case.name.into(), json!(touching.frame_overhead));
         fps.insert(case.name.into(), json!(touching.fps));
         worst = worst.max(free.residual);
     }
     println!(
         "{}",
         json!({
-            "bench": "tracks", "overhead": off, "overhead_contact": on, "fps_contact": fps, "residual": worst,
+            "bench": "tracks", "overhead": off, "overhead_contact": on, "overhead_contact_frame": per_frame, "fps_contact": fps, "residual": worst,
             "clustering_s": puppet.1, "steps": steps, "threads": 1,
         })
     );
@@ -207,6 +219,7 @@ impl Case {
         let all: Spent = shortest.iter().map(|frame| frame.held).sum();
         Run {
             overhead: with.per_iteration() / without.per_iteration() - 1.0,
+            frame_overhead: with.seconds / without.seconds - 1.0,
             fps: shortest.len() as f64 / all.seconds,
             residual,
             iterations: [with, without].map(|spent| spent.iterations / count),

@@ -20,6 +20,7 @@ pub struct Body {
     known: Vec<bool>,
     averages: ConstraintRows,
     greatest_pulls: Vec<f64>,
+    conflict_pulls: Vec<f64>,
     gravity: Vec<Vec3>,
     mass_damping: f64,
     pattern: Arc<Pattern>,
@@ -35,6 +36,7 @@ pub struct BodyBuilder {
     known: Vec<bool>,
     averages: ConstraintRows,
     greatest_pulls: Vec<f64>,
+    conflict_pulls: Vec<f64>,
     gravity: Vec<Vec3>,
     mass_damping: f64,
 }
@@ -90,6 +92,7 @@ impl Body {
             known: vec![false; count],
             averages: ConstraintRows::none(count),
             greatest_pulls: Vec::new(),
+            conflict_pulls: Vec::new(),
             gravity: vec![Vec3::ZERO; count],
             mass_damping: 0.0,
         }
@@ -134,6 +137,11 @@ impl Body {
     /// How hard each average may pull, in newtons; infinite: as hard as it takes. Empty: all of them are.
     pub fn greatest_pulls(&self) -> &[f64] {
         &self.greatest_pulls
+    }
+
+    /// How hard each average may pull where contact is in its way, in newtons; empty or infinite: as hard as it takes.
+    pub fn conflict_pulls(&self) -> &[f64] {
+        &self.conflict_pulls
     }
 
     /// Weighted averages of points that follow the guide's.
@@ -355,6 +363,14 @@ impl BodyBuilder {
         self
     }
 
+    /// How hard each average may pull where contact is in its way, in newtons. One that contact keeps from its place pulls with this force towards it, and
+    /// no more, for as long as more would be needed; any other is exact.
+    #[must_use]
+    pub fn conflict_pulls(mut self, newtons: Vec<f64>) -> Self {
+        self.conflict_pulls = newtons;
+        self
+    }
+
     /// Gravity in m/s².
     #[must_use]
     pub fn gravity(mut self, gravity: Vec3) -> Self {
@@ -393,10 +409,15 @@ impl BodyBuilder {
             averages: rows..rows + other.averages.len(),
             internal: internal..internal + other.part().internal.end,
         };
-        if !self.greatest_pulls.is_empty() || !other.greatest_pulls.is_empty() {
-            self.greatest_pulls.resize(rows, f64::INFINITY);
-            self.greatest_pulls.extend(&other.greatest_pulls);
-            self.greatest_pulls.resize(rows + other.averages.len(), f64::INFINITY);
+        for (pulls, others) in [
+            (&mut self.greatest_pulls, &other.greatest_pulls),
+            (&mut self.conflict_pulls, &other.conflict_pulls),
+        ] {
+            if !pulls.is_empty() || !others.is_empty() {
+                pulls.resize(rows, f64::INFINITY);
+                pulls.extend(others);
+                pulls.resize(rows + other.averages.len(), f64::INFINITY);
+            }
         }
         self.averages = side_by_side(&self.averages, &other.averages);
         self.mass = self.mass.beside(&other.mass);
@@ -421,10 +442,12 @@ impl BodyBuilder {
     /// Checks the parts and fixes the sparsity.
     pub fn build(self) -> Result<Body, Error> {
         let Self { mass, mut energies, internal, mut forces, limits, known, averages, gravity, .. } = self;
-        let Self { greatest_pulls, mass_damping, .. } = self;
-        if !greatest_pulls.is_empty() && greatest_pulls.len() != averages.len() {
-            let (expected, got) = (averages.len(), greatest_pulls.len());
-            return Err(Error::Sizes { what: "pulls of averages", expected, got });
+        let Self { greatest_pulls, conflict_pulls, mass_damping, .. } = self;
+        for pulls in [&greatest_pulls, &conflict_pulls] {
+            if !pulls.is_empty() && pulls.len() != averages.len() {
+                let (expected, got) = (averages.len(), pulls.len());
+                return Err(Error::Sizes { what: "pulls of averages", expected, got });
+            }
         }
         let count = mass.len();
         if known.len() != count {
@@ -455,6 +478,7 @@ impl BodyBuilder {
             known,
             averages,
             greatest_pulls,
+            conflict_pulls,
             gravity,
             mass_damping,
             pattern,

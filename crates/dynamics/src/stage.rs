@@ -126,6 +126,7 @@ impl Workspace {
                 guess: x.to_vec(),
                 x,
                 progress: Progress::new(),
+                are_rows_met: true,
             };
             newton.run()
         };

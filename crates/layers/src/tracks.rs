@@ -183,7 +183,7 @@ impl Settings for Tracks {
     const KIND: &'static str = "tracks";
     const SUMMARY: &'static str =
         "a thin shell follows the animation on average, with wrinkles and folds of its own";
-    const VERSION: u32 = 8;
+    const VERSION: u32 = 9;
 }
 
 impl Layer for Tracks {

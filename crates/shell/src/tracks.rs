@@ -18,6 +18,6 @@ pub use averages::{Averages, RestSurface, check_correspondence};
 pub use clusters::{Clusters, cluster};
 pub use functions::TestFunctions;
 pub use harmonics::harmonics;
-pub use pull::greatest_pulls;
+pub use pull::{conflict_pulls, greatest_pulls};
 pub use strength::{ConstraintStrength, linear_between};
 pub use tracked::{RebuildCloth, Reshaping, Tracked, TrackedSetup, TrackedShell};

@@ -15,6 +15,10 @@ const CORRECTION_SHRINKS: f64 = 0.3;
 /// Share of Newton's tolerance that corrections may leave. They converge linearly, so that, unlike after a Newton step, the
 /// estimate of what is missing is what is missing, and the next step would start with it.
 const CORRECTED_SHARE: f64 = 0.2;
+/// Share of Newton's tolerance by which averages may be off after a step that contact shortened; a whole one brings them to their places.
+const AVERAGES_SHARE: f64 = 0.05;
+/// So many iterations before the last of a stage averages that are not met are looked at, and in all after it: those that come no nearer are given up.
+const CONFLICTS_FROM: usize = 2;
 /// Newton steps of a stage that may lead through the whole scene.
 const MAX_THROWN: usize = 2;
 /// Iterations from which it is asked whether steps contract.
@@ -55,6 +59,8 @@ pub(super) struct Newton<'a, 'c> {
     /// Where it began.
     pub(super) guess: Vec<Vec3>,
     pub(super) progress: Progress,
+    /// After a step that was shortened: averages are near enough to their places.
+    pub(super) are_rows_met: bool,
 }
 
 /// What is known of the iterations so far.
@@ -89,15 +95,15 @@ impl Progress {
         }
     }
 
-    /// Whether the step just taken was the last.
-    fn is_converged(&self, settings: &NewtonSettings, rows: &ConstraintRows) -> bool {
+    /// Whether the step just taken was the last; `are_rows_met`: averages are where they belong, or near enough.
+    fn is_converged(&self, settings: &NewtonSettings, are_rows_met: bool) -> bool {
         let convergence = &settings.convergence;
         let (residual, (least, most)) = (self.report.residual, convergence.ratio_range);
         let measured = self.round > convergence.measured_after;
         let ratio =
             if measured { (residual / self.before).clamp(least, most) } else { convergence.assumed_ratio };
         let missing = residual * ratio / (1.0 - ratio);
-        let may_be_short = rows.is_empty() && self.round > convergence.shortened_after;
+        let may_be_short = are_rows_met && self.round > convergence.shortened_after;
         let is_whole = self.bound.shortened == 0 || may_be_short;
         let arrived = self.bound.lag <= settings.tolerance || self.round >= convergence.lag_after;
         missing < settings.tolerance && is_whole && arrived
@@ -122,7 +128,7 @@ impl Newton<'_, '_> {
             self.linearise()?;
             self.solve_step()?;
             self.take_step()?;
-            let is_settled = self.is_converged()?;
+            let is_settled = !self.has_conflicts() && self.is_converged()?;
             if is_settled && self.do_rows_hold() && self.are_constraints_satisfied()? {
                 self.progress.report.converged = true;
                 break;
@@ -315,7 +321,7 @@ impl Newton<'_, '_> {
         if !self.progress.report.residual.is_finite() {
             return Ok(false);
         }
-        if self.progress.is_converged(&self.settings, self.rows.now()) {
+        if self.progress.is_converged(&self.settings, self.are_rows_met) {
             return Ok(true);
         }
         if self.progress.line_search || self.settings.corrections == 0 {
@@ -357,6 +363,34 @@ impl Newton<'_, '_> {
             }
         }
         Ok(false)
+    }
+
+    /// After a step that was shortened: whether averages that contact keeps from their places are to give way from now on. Convergence then begins anew.
+    fn has_conflicts(&mut self) -> bool {
+        self.are_rows_met = true;
+        if self.rows.now().is_empty() {
+            return false;
+        }
+        if self.progress.bound.shortened == 0 {
+            self.rows.are_met();
+            return false;
+        }
+        let tolerance = AVERAGES_SHARE * self.settings.tolerance;
+        self.work.update_constraint_residual(self.rows.now(), self.stage, self.x);
+        let (lacking, compliance) = (&self.work.constraint_residual, self.rows.now().compliance());
+        let hard = lacking.iter().zip(compliance).filter(|(_, compliance)| **compliance == 0.0);
+        self.are_rows_met = hard.map(|(gap, _)| gap.length()).fold(0.0, f64::max) <= tolerance;
+        let (multipliers, seconds) = (&self.work.multipliers, self.stage.implicit_dt);
+        // what contact lets go of a little later is none: most stages meet their averages within their iterations
+        let is_last = self.progress.spent + CONFLICTS_FROM >= self.settings.iterations;
+        if !is_last
+            || self.settings.guess != Guess::Start
+            || !self.rows.find_conflicts(lacking, multipliers, seconds, tolerance)
+        {
+            return false;
+        }
+        (self.progress.round, self.progress.earlier) = (0, f64::INFINITY);
+        true
     }
 
     /// Whether no average pulls harder than it may. Where one does it gives way, and convergence begins anew.

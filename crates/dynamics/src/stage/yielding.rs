@@ -6,7 +6,11 @@
 //! hard get a compliance, those that pull too little lose some, and iterations go on: within the stage, so that it holds in contact as it does
 //! without, and in every step.
 //!
-//! tracks 2007 §6, as wished for there.
+//! Where contact is in the way, no pull brings a row to its place: a guide that passes through itself asks for what cannot be. Such a row is told by what it
+//! lacks: a whole Newton step brings every hard row to its place, so that what is missing is what contact took away, and where that does not shrink from
+//! step to step the two contradict each other. These rows, and no others, get a limit of their own for as long as they need it.
+//!
+//! tracks 2007 §6, as wished for there; contact: §5.3.
 
 use linear::ConstraintRows;
 
@@ -21,12 +25,21 @@ const MAX_TRIES: usize = 10;
 /// A row is hard when it gives way by less than this share of what its own inertia would in the stage.
 const HARD: f64 = 1e-6;
 
+/// A row whose gap does not shrink to this share from one iteration to the next is in conflict with what is in its way.
+const CONFLICT_SHRINKS: f64 = 0.5;
+
 /// The averages of a body as they are in a stage, with what they give way by.
 #[derive(Clone, Debug)]
 pub(crate) struct YieldingRows {
     rows: ConstraintRows,
     /// F of each row, in newtons; empty where none has a limit.
     limits: Vec<f64>,
+    /// The same for rows in conflict with contact.
+    conflict_limits: Vec<f64>,
+    /// Rows that contact kept from their places in this stage.
+    is_in_conflict: Vec<bool>,
+    /// How far hard rows were from their places after the step before, in metres; empty after a whole one.
+    gaps: Vec<f64>,
     /// 1/(wᵀM⁻¹w) of each row: the mass that a force along it meets, in kg.
     masses: Vec<f64>,
     /// The compliance that the guide asks for, and what comes on top, in m/N.
@@ -40,16 +53,28 @@ pub(crate) struct YieldingRows {
 
 impl YieldingRows {
     pub(crate) fn new(body: &Body) -> Self {
-        let (rows, limits) = (body.averages().clone(), body.greatest_pulls().to_vec());
+        let rows = body.averages().clone();
+        let (greatest, in_conflict) = (body.greatest_pulls(), body.conflict_pulls());
+        let has_limits = !greatest.is_empty() || !in_conflict.is_empty();
+        let all = |pulls: &[f64]| match (pulls.is_empty(), has_limits) {
+            (false, _) => pulls.to_vec(),
+            (true, true) => vec![f64::INFINITY; rows.len()],
+            (true, false) => Vec::new(),
+        };
+        let (limits, conflict_limits) = (all(greatest), all(in_conflict));
         let mass =
             |r: usize| rows.row(r).map(|(p, w)| w * w / body.masses()[p as usize]).sum::<f64>().recip();
         let masses = (0..limits.len()).map(mass).collect();
         let count = limits.len();
+        let asked = if count > 0 { rows.compliance().to_vec() } else { Vec::new() };
         Self {
             rows,
             limits,
+            conflict_limits,
+            is_in_conflict: vec![false; count],
+            gaps: Vec::new(),
             masses,
-            asked: vec![0.0; count],
+            asked,
             slack: vec![0.0; count],
             tried: vec![None; count],
             tries: 0,
@@ -92,12 +117,60 @@ impl YieldingRows {
     /// A stage begins.
     pub(super) fn begin_stage(&mut self) {
         self.tried.fill(None);
+        self.is_in_conflict.fill(false);
+        self.gaps.clear();
         (self.tries, self.is_exceeded) = (0, false);
     }
 
     /// Whether a row pulled too hard when it was last asked.
     pub(super) fn is_exceeded(&self) -> bool {
         self.is_exceeded
+    }
+
+    /// F of a row as things are.
+    fn limit(&self, r: usize) -> f64 {
+        // one that gives way without a limit of its own does so for a conflict
+        let is_in_conflict = self.is_in_conflict[r] || (self.slack[r] > 0.0 && self.limits[r].is_infinite());
+        if is_in_conflict { self.limits[r].min(self.conflict_limits[r]) } else { self.limits[r] }
+    }
+
+    /// Looks at how far rows are from their places, after a step that contact shortened: `lacking`, with the multipliers of that step. Hard ones that are
+    /// further off than `tolerance`, in metres, and hardly nearer than before are in conflict, and give way from now on. True where there are new ones.
+    pub(super) fn find_conflicts(
+        &mut self,
+        lacking: &[Vec3],
+        multipliers: &[Vec3],
+        seconds: f64,
+        tolerance: f64,
+    ) -> bool {
+        let gaps: Vec<f64> = lacking.iter().map(|gap| gap.length()).collect();
+        let before = std::mem::replace(&mut self.gaps, gaps);
+        if self.limits.is_empty() || before.is_empty() {
+            return false;
+        }
+        let mut has_new = false;
+        for r in 0..self.limits.len() {
+            let is_hard = self.rows.compliance()[r] == 0.0 && !self.is_in_conflict[r];
+            let (gap, force) = (self.gaps[r], multipliers[r].length());
+            let limit = self.conflict_limits[r];
+            if !is_hard || gap <= tolerance || gap < CONFLICT_SHRINKS * before[r] || force <= limit {
+                continue;
+            }
+            self.is_in_conflict[r] = true;
+            self.tried[r] = Some([0.0, force]);
+            self.slack[r] = seconds * seconds / self.masses[r] * (force / limit - 1.0);
+            has_new = true;
+        }
+        if has_new {
+            self.is_exceeded = true;
+            self.renew();
+        }
+        has_new
+    }
+
+    /// A step was whole: rows are where they belong.
+    pub(super) fn are_met(&mut self) {
+        self.gaps.clear();
     }
 
     /// Looks at the multipliers of a converged stage of `seconds`, in newtons. True where other compliances were set for it.
@@ -107,8 +180,11 @@ impl YieldingRows {
             return false;
         }
         self.tries += 1;
-        for r in (0..self.limits.len()).filter(|&r| self.limits[r].is_finite()) {
-            let (limit, slack, force) = (self.limits[r], self.slack[r], multipliers[r].length());
+        for r in 0..self.limits.len() {
+            let (limit, slack, force) = (self.limit(r), self.slack[r], multipliers[r].length());
+            if limit.is_infinite() {
+                continue;
+            }
             let is_over = force > (1.0 + EXCEEDED) * limit;
             let is_under = slack > 0.0 && force < (1.0 - EXCEEDED) * limit;
             if !is_over && !is_under {

@@ -28,13 +28,28 @@ pub fn greatest_pulls(
         return Vec::new();
     }
     let pull = |r: usize| {
-        // the mass that a force along the row meets
-        let mass = rows.row(r).map(|(p, w)| w * w / masses[p as usize]).sum::<f64>().recip();
+        let mass = moved_mass(rows, r, masses);
         let by_weight = weights.map_or(f64::INFINITY, |weights| weights * EARTH * mass);
         let by_limit = tension.map_or(f64::INFINITY, |t| t * (mass / material.area_density).sqrt());
         by_weight.min(by_limit)
     };
     (0..rows.len()).map(pull).collect()
+}
+
+/// What a row pulls with at most while contact keeps it from its place, as a multiple of the weight of its region: far more than what follows an
+/// animation needs, and little against what a fabric bears.
+const IN_CONFLICT: f64 = 50.0;
+
+/// The pull of every row that contact keeps from its place, in newtons, for [`BodyBuilder::conflict_pulls`](dynamics::BodyBuilder::conflict_pulls).
+///
+/// A guide that passes through itself, or through what is in the way, cannot be followed there; without a bound its rows would tear what is between them.
+pub fn conflict_pulls(rows: &ConstraintRows, masses: &[f64]) -> Vec<f64> {
+    (0..rows.len()).map(|r| IN_CONFLICT * EARTH * moved_mass(rows, r, masses)).collect()
+}
+
+/// The mass that a force along a row meets, in kg.
+fn moved_mass(rows: &ConstraintRows, r: usize, masses: &[f64]) -> f64 {
+    rows.row(r).map(|(p, w)| w * w / masses[p as usize]).sum::<f64>().recip()
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use geometry::{Bounds, Prolongation, Vec3, rigid_motion};
 use linear::ConstraintRows;
 
 use super::averages::CARRIED;
-use super::{Averages, ConstraintStrength, linear_between};
+use super::{Averages, ConstraintStrength, conflict_pulls, linear_between};
 use crate::actor::carry_along;
 use crate::{Cloth, ClothLimits, Creases, FabricStrain, Membrane, Plasticity, Strain, StrainLimits};
 
@@ -112,6 +112,7 @@ impl TrackedShell {
         let rows = averages
             .as_ref()
             .map_or_else(|| ConstraintRows::none(rest.len()), |averages| averages.tracked.clone());
+        let in_conflict = conflict_pulls(&rows, &cloth.masses);
         let (body, membrane_handle) = Body::builder(cloth.masses).evolving_energy(membranes);
         let (body, hinge_handle) = body.evolving_energy(hinges.clone());
         let body = body
@@ -120,6 +121,7 @@ impl TrackedShell {
             .known(known.clone())
             .averages(rows)
             .greatest_pulls(greatest_pulls)
+            .conflict_pulls(in_conflict)
             .limit(limits)
             .gravity(gravity);
         let offsets = guide_rest.and_then(|guide| offsets(guide, rest, &correspondence));
@@ -247,9 +249,12 @@ impl TrackedShell {
         report.add("tracking/slip, mean", "m", if count > 0 { sum / count as f64 } else { 0.0 });
         let worst = slipping.iter().max_by(|a, b| a.1.total_cmp(&b.1));
         if let (Some((name, gap)), 0) = (worst, self.slipping) {
+            let why = match self.has_greatest_pulls {
+                true => "more pull would be needed than `max_pull` and the limits of the fabric allow",
+                false => "the animation passes there through itself or through what is in the way",
+            };
             report.warnings.push(format!(
-                "from here on the animation is not reached everywhere: {count} averages give way, `{name}` by {:.1} mm, because more pull would be \
-                 needed than `max_pull` and the limits of the fabric allow",
+                "from here on the animation is not reached everywhere: {count} averages give way, `{name}` by {:.1} mm, because {why}",
                 1e3 * gap
             ));
         }
@@ -352,9 +357,7 @@ impl Actor for TrackedShell {
         let gaps: Vec<(String, f64)> = gaps.collect();
         let farthest = gaps.iter().map(|(_, gap)| *gap).fold(0.0, f64::max);
         report.add("tracking/farthest average", "m", farthest);
-        if self.has_greatest_pulls {
-            self.report_slipping(state, &gaps, &mut report);
-        }
+        self.report_slipping(state, &gaps, &mut report);
         let strain = Strain::measure(&self.membranes, self.positions(state));
         report.add("strain/mean", "%", 100.0 * strain.mean);
         let strain = FabricStrain::measure(&self.membranes, &self.limits, &self.known, self.positions(state));
