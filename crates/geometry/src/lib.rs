@@ -11,6 +11,7 @@
 //! ```
 
 mod bounds;
+mod catmull_clark;
 mod closest;
 mod embedding;
 mod error;
@@ -41,6 +42,7 @@ mod tree;
 mod walk;
 
 pub use bounds::Bounds;
+pub use catmull_clark::{QuadSubdivision, quads_of_triangles, subdivide_polygons};
 pub use closest::{closest_on_triangle, tet_distance_squared, tet_weights, triangle_distance_squared};
 pub use embedding::Embedding;
 pub use error::Error;

@@ -6,7 +6,7 @@ use clip::{Clip, Files, Mesh};
 use geometry::Prolongation;
 use live::{Parts, RigCapsule, Skin};
 use shot::Diagnostic;
-use upsample::{smooth_subdivision, weights};
+use upsample::{bicubic_subdivision, smooth_subdivision, weights};
 
 use crate::Error;
 use crate::file::UpsampleTraining;
@@ -17,6 +17,7 @@ pub(crate) struct Cloth {
     pub(crate) parts: Parts,
     pub(crate) subdivision: Prolongation,
     pub(crate) barycentric: Prolongation,
+    pub(crate) bicubic: Prolongation,
     /// The mesh that motions must have.
     pub(crate) mesh: String,
 }
@@ -93,6 +94,7 @@ impl Cloth {
         let (fine_rest, fine_triangles) = (fine_mesh.rest(), fine_mesh.point_triangles());
         let subdivision = smooth_subdivision(&coarse_rest, &coarse_triangles, &fine_rest)?;
         let barycentric = upsample::barycentric(&coarse_rest, &coarse_triangles, &fine_rest)?;
+        let bicubic = bicubic_subdivision(&coarse_rest, &coarse_triangles, &fine_rest)?;
         let coarse_skin = coarse_held.iter().zip(&mut coarse_influences).map(|(w, row)| skin(row, *w));
         let attached = fine_held.iter().zip(&fine_influences).enumerate().filter(|(_, (w, _))| **w > 0.0);
         let fine_skin = attached.map(|(i, (w, row))| (i as u32, skin(row, *w))).collect();
@@ -110,7 +112,7 @@ impl Cloth {
         };
         parts.settings.check()?;
         let mesh = fine.unwrap_or(coarse).mesh().name.clone();
-        Ok(Self { parts, subdivision, barycentric, mesh })
+        Ok(Self { parts, subdivision, barycentric, bicubic, mesh })
     }
 }
 

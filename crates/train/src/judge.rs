@@ -3,7 +3,7 @@
 use faer::Mat;
 use live::{Detail, Operator};
 use serde::Serialize;
-use upsample::{Base, Comparison, Harmonics, Moments, Pairs, compare};
+use upsample::{Base, Comparison, Harmonics, Moments, Pairs, Shown, compare_all};
 
 use crate::Error;
 use crate::cloth::Cloth;
@@ -40,9 +40,11 @@ pub struct Judged {
     pub subdivision: Measured,
     /// The flat triangles of the coarse mesh.
     pub barycentric: Measured,
+    /// The bicubic B-spline of the coarse mesh, or Catmull and Clark's surface where it is no grid.
+    pub bicubic: Measured,
     /// RMS distance of plain least squares, without a penalty, mm.
     pub least_squares_mm: f64,
-    /// RMS distance of the operator over that of the better of the two that need no learning.
+    /// RMS distance of the operator over that of the best of the three that need no learning.
     pub ratio: f64,
     /// How far the farthest shape is from rest, over the farthest that was learnt.
     pub farthest: f64,
@@ -51,7 +53,7 @@ pub struct Judged {
 }
 
 /// Fine points of every frame, and how far each was from what is known.
-type Shown = (Vec<Vec<[f32; 3]>>, Vec<f64>);
+type Frames = (Vec<Vec<[f32; 3]>>, Vec<f64>);
 
 /// What motions are judged by.
 pub(crate) struct Judge<'a> {
@@ -66,7 +68,7 @@ pub(crate) struct Judge<'a> {
 
 impl Judge<'_> {
     /// Fine points of every frame, and how far each was from what is known.
-    pub(crate) fn shown(&self, pairs: &Pairs) -> Result<Shown, Error> {
+    pub(crate) fn shown(&self, pairs: &Pairs) -> Result<Frames, Error> {
         let mut scratch = self.operator.scratch();
         let (mut frames, mut distances) = (Vec::new(), Vec::new());
         for coarse in &pairs.coarse {
@@ -78,29 +80,43 @@ impl Judge<'_> {
         Ok((frames, distances))
     }
 
-    pub(crate) fn judge(&self, motion: &str, learnt: bool, pairs: &Pairs) -> Result<Judged, Error> {
+    /// `moments` are those of this motion over the subdivision, where they are known already.
+    pub(crate) fn judge(
+        &self,
+        motion: &str,
+        learnt: bool,
+        pairs: &Pairs,
+        moments: Option<&Moments>,
+    ) -> Result<Judged, Error> {
         let (shown, distances) = self.shown(pairs)?;
-        let Cloth { parts, subdivision, barycentric, .. } = self.cloth;
+        let Cloth { parts, subdivision, barycentric, bicubic, .. } = self.cloth;
         // from folds that tracking leaves free to those four times as fine
         let band = (2 * self.tests).min(self.harmonics.count() / 4)..16 * self.tests;
-        let measure = |found: Option<&[Vec<[f32; 3]>]>, base| {
-            let band = band.clone();
-            Measured::from(compare(found, base, pairs, &parts.fine.triangles, self.harmonics, band))
+        let bases = [subdivision, barycentric, bicubic].map(|rows| Shown::Base(Base::Subdivision(rows)));
+        let all = [&[Shown::Frames(&shown)], &bases[..]].concat();
+        let found = compare_all(&all, pairs, &parts.fine.triangles, self.harmonics, band);
+        let found: Vec<Measured> = found.into_iter().map(Measured::from).collect();
+        let best = found[1..].iter().map(|measured| measured.rms_mm).fold(f64::INFINITY, f64::min);
+        let gathered;
+        let moments = match moments {
+            Some(moments) => moments,
+            None => {
+                let base = Base::Subdivision(subdivision);
+                gathered = Moments::gather(pairs, base, self.harmonics, 0..pairs.len());
+                &gathered
+            }
         };
-        let base = Base::Subdivision(subdivision);
-        let [ours, smooth, flat] =
-            [measure(Some(&shown), base), measure(None, base), measure(None, Base::Subdivision(barycentric))];
-        let moments = Moments::gather(pairs, base, self.harmonics, 0..pairs.len());
         let scale = self.harmonics.weights.iter().sum::<f64>() * pairs.len().max(1) as f64;
         Ok(Judged {
             motion: motion.to_owned(),
             learnt,
             frames: pairs.len(),
-            ours,
-            subdivision: smooth,
-            barycentric: flat,
+            ours: found[0],
+            subdivision: found[1],
+            barycentric: found[2],
+            bicubic: found[3],
             least_squares_mm: 1e3 * (moments.squared_error(self.least) / scale).sqrt(),
-            ratio: ours.rms_mm / smooth.rms_mm.min(flat.rms_mm),
+            ratio: found[0].rms_mm / best,
             farthest: distances.iter().copied().fold(0.0, f64::max),
             unknown: distances.iter().filter(|d| **d > 1.0).count() as f64 / distances.len().max(1) as f64,
         })

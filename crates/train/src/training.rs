@@ -13,8 +13,7 @@ use shot::{
     Target,
 };
 use upsample::{
-    Aligned, Base, Learning, Learnt, Moments, Pairs, Penalty, Regression, learn, simulate_coarse,
-    travelling_waves,
+    Aligned, Learning, Learnt, Pairs, Penalty, Regression, learn, simulate_coarse, travelling_waves,
 };
 
 use crate::cloth::{Cloth, Named, Problem};
@@ -55,6 +54,10 @@ pub struct UpsampleReport {
     pub harmonics_seconds: f64,
     /// Learning, s.
     pub learn_seconds: f64,
+    /// Judging, s.
+    pub judge_seconds: f64,
+    /// Everything, s: simulating or reading pairs, harmonics, learning and judging.
+    pub seconds: f64,
     /// Every motion.
     pub motions: Vec<Judged>,
     /// What to know and what to do about it.
@@ -123,6 +126,7 @@ impl Training {
     }
 
     fn train(&self, options: &Options, context: &Context<'_>) -> Result<Trained, Error> {
+        let started = Instant::now();
         let work = &options.work;
         std::fs::create_dir_all(work).map_err(shot::Error::io(work))?;
         let bare = work.join("cloth.ftop");
@@ -159,9 +163,8 @@ impl Training {
             ..Learning::default()
         };
         let learnt = learn(&all, &self.cloth.subdivision, &harmonics, Some(aligned), &learning)?;
-        let base = Base::Subdivision(&self.cloth.subdivision);
-        let moments = Moments::gather(&all, base, &harmonics, 0..all.len());
-        let least = Regression::new(&moments)?.solve(&moments, &Penalty::None.gammas(&harmonics));
+        let moments = &learnt.moments;
+        let least = Regression::new(moments)?.solve(moments, &Penalty::None.gammas(&harmonics));
         let mut parts = Parts {
             detail: Some(learnt.factor.clone()),
             known: learnt.known as f32,
@@ -185,15 +188,18 @@ impl Training {
         }
         let bytes = parts.write()?;
         let learn_seconds = begun.elapsed().as_secs_f64();
+        let begun = Instant::now();
         let mut motions = Vec::new();
         for (list, learnt) in [(&training, true), (&tests, false)] {
             for (motion, pairs) in list {
-                motions.push(judge.judge(&motion.take.title(), learnt, pairs)?);
+                let known = (learnt && training.len() == 1).then_some(moments);
+                motions.push(judge.judge(&motion.take.title(), learnt, pairs, known)?);
             }
         }
         let microseconds = microseconds(&Operator::read(&bytes[..])?, &all)?;
-        let report =
-            self.report(&learnt, &parts, &bytes, motions, microseconds, [harmonics_seconds, learn_seconds]);
+        let judge_seconds = begun.elapsed().as_secs_f64();
+        let seconds = [harmonics_seconds, learn_seconds, judge_seconds, started.elapsed().as_secs_f64()];
+        let report = self.report(&learnt, &parts, &bytes, motions, microseconds, seconds);
         let text = serde_json::to_vec_pretty(&report).unwrap_or_default();
         shot::write_whole(&work.join("report.json"), &text)?;
         Ok(Trained { operator: bytes, report: Report::Upsample(report) })
@@ -206,7 +212,7 @@ impl Training {
         bytes: &[u8],
         motions: Vec<Judged>,
         microseconds: f64,
-        [harmonics_seconds, learn_seconds]: [f64; 2],
+        [harmonics_seconds, learn_seconds, judge_seconds, seconds]: [f64; 4],
     ) -> UpsampleReport {
         let coarse_points = parts.coarse.rest.len();
         let frames = learnt.report.frames;
@@ -246,6 +252,8 @@ impl Training {
             microseconds,
             harmonics_seconds,
             learn_seconds,
+            judge_seconds,
+            seconds,
             motions,
             remarks,
         }
@@ -433,26 +441,32 @@ impl UpsampleReport {
         )];
         let width = self.motions.iter().map(|judged| judged.motion.chars().count()).max().unwrap_or(0).max(6);
         lines.push(format!(
-            "{:width$}          frames  RMS mm: ours  Loop  flat  no penalty   of best  normals °: ours  Loop  flat  folds' energy",
+            "{:width$}          frames  RMS mm: ours  Loop  flat  bicubic  no penalty   of best  normals °: ours  Loop  flat  bicubic  folds' energy",
             "motion"
         ));
         for m in &self.motions {
             lines.push(format!(
-                "{:width$}  {}  {:6}  {:12.2}  {:4.1}  {:4.1}  {:10.2}   {:7.2}  {:15.1}  {:4.1}  {:4.1}  {:13.2}",
+                "{:width$}  {}  {:6}  {:12.2}  {:4.1}  {:4.1}  {:7.1}  {:10.2}   {:7.2}  {:15.1}  {:4.1}  {:4.1}  {:7.1}  {:13.2}",
                 m.motion,
                 if m.learnt { "learnt" } else { "unseen" },
                 m.frames,
                 m.ours.rms_mm,
                 m.subdivision.rms_mm,
                 m.barycentric.rms_mm,
+                m.bicubic.rms_mm,
                 m.least_squares_mm,
                 m.ratio,
                 m.ours.normal_deg,
                 m.subdivision.normal_deg,
                 m.barycentric.normal_deg,
+                m.bicubic.normal_deg,
                 m.ours.band_energy
             ));
         }
+        lines.push(format!(
+            "{:.1} s, of which {:.1} harmonics, {:.1} learning, {:.1} judging",
+            self.seconds, self.harmonics_seconds, self.learn_seconds, self.judge_seconds
+        ));
         lines.extend(self.waves_hz.iter().map(|hz| format!("a wave of {hz:.2} Hz")));
         lines.extend(self.remarks.iter().cloned());
         lines.join("\n")

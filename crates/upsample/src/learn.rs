@@ -6,6 +6,7 @@ use live::Format;
 
 use crate::compress::{LowRank, compress};
 use crate::moments::point;
+use crate::split::Split;
 use crate::{Base, Error, Harmonics, Moments, Pairs, Penalty, Regression};
 
 /// Dials of learning.
@@ -72,6 +73,8 @@ pub struct Learnt {
     pub factor: live::Factor,
     /// The largest ‖B p‖ among the frames.
     pub known: f64,
+    /// The sums over all frames that it was learnt from.
+    pub moments: Moments,
     /// What was chosen.
     pub report: Report,
 }
@@ -132,15 +135,10 @@ pub fn learn(
         .collect();
     let mut all = Moments::none_like(&stretches[0]);
     stretches.iter().for_each(|stretch| all.add(stretch, 1.0));
-    let mut splits = Vec::with_capacity(folds);
-    for stretch in &stretches {
-        // a single stretch cannot be left out: it is judged by itself
-        let mut rest = all.clone();
-        if folds > 1 {
-            rest.add(stretch, -1.0);
-        }
-        splits.push((Regression::new(&rest)?, rest, stretch));
-    }
+    let splits: Vec<Split<'_>> = stretches
+        .iter()
+        .map(|stretch| Split::new(&all, stretch, folds == 1, fixed))
+        .collect::<Result<_, Error>>()?;
     // two points of a coarse edge's length from crest to crest
     let cell = (2.0 * harmonics.area / coarse as f64).sqrt();
     let scale = harmonics.weights.iter().sum::<f64>() * count as f64;
@@ -155,9 +153,8 @@ pub fn learn(
         for &strength in &strengths {
             let squared: f64 = splits
                 .iter()
-                .map(|(regression, rest, left_out)| {
-                    let gammas = gammas(learning, harmonics, regression, detail, strength);
-                    left_out.squared_error(&solve(regression, rest, &gammas, fixed))
+                .map(|split| {
+                    split.squared_error(&gammas(learning, harmonics, &split.regression, detail, strength))
                 })
                 .sum();
             tried.push(HeldOut { detail, strength, rank: 0, rms: rms(squared) });
@@ -173,7 +170,7 @@ pub fn learn(
     } else if let Some(best) = ranks.iter().map(|r| r.rms).min_by(f64::total_cmp) {
         chosen = *ranks.iter().find(|r| r.rms <= RANK_SLACK * best).unwrap_or(&chosen);
     }
-    finish(pairs, &all, harmonics, learning, fixed, chosen, tried, rms)
+    finish(pairs, all, harmonics, learning, fixed, chosen, tried, rms)
 }
 
 /// D̂: what is known, and the rest learnt.
@@ -185,8 +182,6 @@ fn solve(regression: &Regression, moments: &Moments, gammas: &[f64], fixed: Opti
     detail
 }
 
-type Split<'a> = (Regression, Moments, &'a Moments);
-
 /// What so many columns of A give on stretches that were left out.
 fn try_ranks(
     learning: &Learning,
@@ -196,14 +191,15 @@ fn try_ranks(
     chosen: HeldOut,
     rms: impl Fn(f64) -> f64,
 ) -> Result<Vec<HeldOut>, Error> {
-    let most = splits[0].1.pp.nrows().saturating_sub(1);
+    let most = splits.first().map_or(0, |split| split.rest.pp.nrows()).saturating_sub(1);
     let mut squared = [0.0; RANKS.len()];
-    for (regression, rest, left_out) in splits {
+    for split in splits {
+        let Split { regression, rest, .. } = split;
         let gammas = gammas(learning, harmonics, regression, chosen.detail, chosen.strength);
         let detail = solve(regression, rest, &gammas, fixed);
         let whole = compress(&detail, rest, regression, RANKS[RANKS.len() - 1])?;
-        for (sum, rank) in squared.iter_mut().zip(RANKS) {
-            *sum += left_out.squared_error(&whole.truncated(rank).product());
+        for (sum, error) in squared.iter_mut().zip(split.rank_errors(&whole, &RANKS)) {
+            *sum += error;
         }
     }
     let found = RANKS.iter().zip(squared).filter(|(rank, _)| **rank <= most.max(RANKS[0]));
@@ -212,7 +208,7 @@ fn try_ranks(
 
 fn finish(
     pairs: &Pairs,
-    all: &Moments,
+    all: Moments,
     harmonics: &Harmonics,
     learning: &Learning,
     fixed: Option<&Mat<f64>>,
@@ -220,11 +216,11 @@ fn finish(
     tried: Vec<HeldOut>,
     rms: impl Fn(f64) -> f64,
 ) -> Result<Learnt, Error> {
-    let regression = Regression::new(all)?;
+    let regression = Regression::new(&all)?;
     let gammas = gammas(learning, harmonics, &regression, chosen.detail, chosen.strength);
-    let detail = solve(&regression, all, &gammas, fixed);
+    let detail = solve(&regression, &all, &gammas, fixed);
     let rank = if chosen.rank == 0 { RANKS[0] } else { chosen.rank };
-    let low_rank = compress(&detail, all, &regression, rank)?;
+    let low_rank = compress(&detail, &all, &regression, rank)?;
     let known = pairs.coarse.iter().map(|frame| latent_size(&low_rank.columns, frame)).fold(0.0, f64::max);
     let report = Report {
         frames: all.frames,
@@ -235,7 +231,7 @@ fn finish(
         training_rms: rms(all.squared_error(&low_rank.product())),
     };
     let factor = low_rank.factor(harmonics, learning.format);
-    Ok(Learnt { detail, low_rank, factor, known, report })
+    Ok(Learnt { detail, low_rank, factor, known, moments: all, report })
 }
 
 /// ‖B p‖ of a frame.

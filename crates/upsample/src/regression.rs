@@ -41,8 +41,16 @@ impl Regression {
 
     /// D̂, functions × coarse points. `gammas` as they stand in the equation.
     pub fn solve(&self, moments: &Moments, gammas: &[f64]) -> Mat<f64> {
-        let largest = self.values.last().copied().unwrap_or(0.0);
         let mut turned = product(moments.rp.as_ref(), self.vectors.as_ref());
+        self.shrink(&mut turned, gammas);
+        let mut rows = product(turned.as_ref(), self.vectors.transpose());
+        centre_rows(&mut rows);
+        rows
+    }
+
+    /// Some rows of ΦᵀWRPᵀV become those of D̂V: over s + γ², γ of these rows.
+    pub(crate) fn shrink(&self, turned: &mut Mat<f64>, gammas: &[f64]) {
+        let largest = self.values.last().copied().unwrap_or(0.0);
         for (j, s) in self.values.iter().enumerate() {
             for (n, gamma) in gammas.iter().enumerate() {
                 let denominator = s + gamma * gamma;
@@ -50,9 +58,6 @@ impl Regression {
                 turned[(n, j)] = if seen { turned[(n, j)] / denominator } else { 0.0 };
             }
         }
-        let mut rows = product(turned.as_ref(), self.vectors.transpose());
-        centre_rows(&mut rows);
-        rows
     }
 }
 

@@ -180,6 +180,48 @@ fn strength_and_rank_come_from_stretches_left_out() {
     assert_eq!(parts(&cloth, &again).write().unwrap(), parts(&cloth, &learnt).write().unwrap());
 }
 
+/// The search in the eigenbasis of P Pᵀ is the plain one: every try again, learnt and judged with whole matrices.
+#[test]
+fn what_was_tried_is_what_learning_and_judging_anew_would_give() {
+    let cloth = cloth();
+    let training = pairs(&cloth, 0, 60);
+    let flat = barycentric(&cloth.coarse, &cloth.triangles, &cloth.fine).unwrap();
+    let base = Base::Subdivision(&cloth.subdivision);
+    let gather = |frames| Moments::gather(&training, base, &cloth.harmonics, frames);
+    let stretches: Vec<Moments> = (0..5).map(|f| gather(12 * f..12 * f + 12)).collect();
+    let all = gather(0..60);
+    let scale = cloth.harmonics.weights.iter().sum::<f64>() * 60.0;
+    for tests in [0, 9] {
+        let aligned = (tests > 0).then_some(upsample::Aligned { correspondence: &flat, tests });
+        let learnt =
+            learn(&training, &cloth.subdivision, &cloth.harmonics, aligned, &Learning::default()).unwrap();
+        // the first rows are those of the correspondence, whatever was tried
+        let fixed = learnt.detail.as_ref().subrows(0, tests);
+        let tried = &learnt.report.tried;
+        assert!(tried.len() > 34);
+        for tried in tried.iter().step_by(4) {
+            let mut squared = 0.0;
+            for stretch in &stretches {
+                let mut rest = all.clone();
+                rest.add(stretch, -1.0);
+                let regression = Regression::new(&rest).unwrap();
+                let a = tried.strength * regression.mean_value().sqrt();
+                let penalty =
+                    Penalty::profile_for_detail(a, tried.detail, 4.0, cloth.harmonics.area, cloth.fine.len());
+                let mut detail = regression.solve(&rest, &penalty.gammas(&cloth.harmonics));
+                detail.as_mut().subrows_mut(0, tests).copy_from(fixed);
+                if tried.rank > 0 {
+                    let whole = upsample::compress(&detail, &rest, &regression, 96).unwrap();
+                    detail = whole.truncated(tried.rank).product();
+                }
+                squared += stretch.squared_error(&detail);
+            }
+            let plain = (squared / scale).sqrt();
+            assert!((tried.rms / plain - 1.0).abs() < 1e-9, "{tried:?} {plain}");
+        }
+    }
+}
+
 #[test]
 fn an_operator_of_eight_bits_is_as_good_as_one_of_thirty_two() {
     let cloth = cloth();

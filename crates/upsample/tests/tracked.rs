@@ -8,7 +8,7 @@ use geometry::Vec3;
 use live::{Capsule, Detail, Mesh, Operator, Parts, RigCapsule, Settings, Skin, Transform};
 use upsample::{
     Base, Comparison, Harmonics, Learning, Moments, Motion, Pairs, Penalty, Regression, Tracking,
-    barycentric, compare, learn, smooth_subdivision, track, weights,
+    barycentric, bicubic_subdivision, compare, learn, smooth_subdivision, track, weights,
 };
 
 /// Harmonics that both halves have in common.
@@ -73,6 +73,7 @@ struct Cape {
     harmonics: Harmonics,
     subdivision: geometry::Prolongation,
     flat: geometry::Prolongation,
+    bicubic: geometry::Prolongation,
 }
 
 fn make(fine: (u32, u32), functions: usize) -> Cape {
@@ -80,6 +81,7 @@ fn make(fine: (u32, u32), functions: usize) -> Cape {
     let (points, triangles) = cape(fine.0, fine.1);
     let subdivision = smooth_subdivision(&coarse_points, &coarse_triangles, &points).unwrap();
     let flat = barycentric(&coarse_points, &coarse_triangles, &points).unwrap();
+    let bicubic = bicubic_subdivision(&coarse_points, &coarse_triangles, &points).unwrap();
     let coarse = Mesh { rest: singles(&coarse_points), triangles: coarse_triangles };
     let mesh = Mesh { rest: singles(&points), triangles: triangles.clone() };
     let parts = Parts {
@@ -111,7 +113,7 @@ fn make(fine: (u32, u32), functions: usize) -> Cape {
         ..Parts::new(coarse, mesh)
     };
     let harmonics = Harmonics::new(&points, &triangles, functions).unwrap();
-    Cape { parts, harmonics, subdivision, flat }
+    Cape { parts, harmonics, subdivision, flat, bicubic }
 }
 
 fn pairs(cape: &Cape, skin: &(dyn Fn(f64) -> Vec<Transform> + Sync), frames: usize) -> Pairs {
@@ -184,19 +186,21 @@ fn a_walk_teaches_a_cape_to_run_and_box() {
         let ours = measure(Some(&shown(&operator, &test)), base);
         let smooth = measure(None, base);
         let flat = measure(None, Base::Subdivision(&cape.flat));
+        let bicubic = measure(None, Base::Subdivision(&cape.bicubic));
         let area: f64 = cape.harmonics.weights.iter().sum();
         let theirs = Moments::gather(&test, base, &cape.harmonics, 0..test.len());
         let without = (theirs.squared_error(&least) / (area * test.len() as f64)).sqrt();
         let line =
             |c: &Comparison| format!("{:.2} mm {:.1}° {:.2}", 1e3 * c.rms, c.normal_deg, c.band_energy);
         println!(
-            "{name}: ours {}, Loop {}, barycentric {}, least squares {:.2} mm",
+            "{name}: ours {}, Loop {}, barycentric {}, bicubic {}, least squares {:.2} mm",
             line(&ours),
             line(&smooth),
             line(&flat),
+            line(&bicubic),
             1e3 * without
         );
-        let best = smooth.rms.min(flat.rms);
+        let best = smooth.rms.min(flat.rms).min(bicubic.rms);
         assert!(ours.rms < best && ours.rms < 0.92 * smooth.rms, "{name}: {ours:?}, {smooth:?}, {flat:?}");
         assert!(
             ours.normal_deg < smooth.normal_deg.min(flat.normal_deg) + 0.1,
