@@ -264,6 +264,22 @@ fn all(options: &Options) -> Result<bool, Failure> {
 mod tests {
     use super::*;
 
+    #[test]
+    fn options_are_read_in_any_order_and_jobs_keep_the_order_of_their_answers() {
+        let read = |words: &[&str]| {
+            Options::read(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>())
+                .map(|options| (options.seeds, options.jobs))
+        };
+        assert_eq!(read(&[]), Ok((0..2000, 1)));
+        assert_eq!(read(&["--jobs", "8", "--shots", "30"]), Ok((0..30, 8)));
+        assert_eq!(read(&["--seeds", "5", "9"]), Ok((5..9, 1)));
+        assert!(read(&["--jobs"]).is_err() && read(&["--seeds", "5"]).is_err() && read(&["--what"]).is_err());
+        let squares = in_turn(100, 7, |number| Ok(number * number)).unwrap();
+        assert!(squares.iter().enumerate().all(|(number, square)| *square == number * number));
+        let failure = in_turn(10, 3, |number| if number == 6 { Err("six".into()) } else { Ok(()) });
+        assert_eq!(failure.unwrap_err().to_string(), "six");
+    }
+
     /// Shots in this process, as many as a test may take; the whole is `benches -- torture`.
     #[test]
     fn random_shots_neither_panic_nor_hang_nor_fill_the_memory() {
