@@ -186,6 +186,42 @@ fn static_solve_finds_the_catenary() {
     assert!(fine < coarse / 8.0, "second order in the links: {coarse} → {fine}");
 }
 
+/// A chain of stiff links, held at one end, whose middle is to be on the other side of the pin: full Newton steps stretch links that have to turn, so there
+/// must be a line search, which the average, not yet met, may not keep from acting.
+#[test]
+fn a_line_search_acts_where_averages_are_yet_to_be_met() {
+    struct Turned(f64);
+    impl Guide for Turned {
+        fn sample(&self, _: f64, positions: &mut [Vec3], velocities: &mut [Vec3]) {
+            positions.fill(Vec3::ZERO);
+            velocities.fill(Vec3::ZERO);
+        }
+        fn averages(&self, _: f64, values: &mut [Vec3]) {
+            values[0] = 0.45 * Vec3::new(self.0.cos(), self.0.sin(), 0.0);
+        }
+    }
+    let guide = Turned(0.5);
+    let springs = (0..10u32).map(|i| ([i, i + 1], Spring { stiffness: 1e5, rest_length: 0.1 }));
+    let body = Body::builder(vec![0.01; 11])
+        .energy(Elements::new(springs))
+        .averages(ConstraintRows::new(11, [(1..11).map(|i| (i, 0.1)).collect::<Vec<_>>()]))
+        .known((0..11).map(|i| i == 0).collect())
+        .gravity(G)
+        .build()
+        .unwrap();
+    let start: Vec<Vec3> = (0..11).map(|i| Vec3::new(0.1 * f64::from(i), 0.0, 0.0)).collect();
+    let mut state = State::at_rest(start.clone());
+    let settings = Settings { newton_iterations: 60, ..fixed(Integrator::BackwardEuler, 1) };
+    let mut stepper = Stepper::new(&body, &start, settings).unwrap();
+    let effort = stepper.advance(&body, &mut state, &guide, 0.2, &mut []).unwrap();
+    let mut wanted = [Vec3::ZERO];
+    guide.averages(0.0, &mut wanted);
+    let average: Vec3 = state.positions[1..].iter().sum::<Vec3>() / 10.0;
+    let longest = state.positions.windows(2).map(|w| w[0].distance(w[1])).fold(0.0, f64::max);
+    assert!(effort.rejected == 0 && average.distance(wanted[0]) < 1e-9, "in one step: {effort:?}");
+    assert!(longest < 0.1001, "{longest}");
+}
+
 #[test]
 fn averages_hold_to_round_off_while_the_rest_moves_freely() {
     struct Lifted;
