@@ -7,10 +7,12 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use serde_json::{Map, json};
+use shell::Bending;
 use shot::{BakeOptions, Context};
 
 use crate::s1_cloth::timed_sheet;
 use crate::scratch::Scratch;
+use drape::Drape;
 
 /// Frames of each scene.
 const FRAMES: usize = 36;
@@ -69,15 +71,19 @@ struct Options<'a> {
     frames: usize,
     /// Demos in place of scenes: all, or one.
     demos: Option<&'a str>,
+    /// Draped discs alone, bent by these elements.
+    drape: Option<Bending>,
 }
 
 fn read(options: &[String]) -> Option<Options<'_>> {
-    let mut read = Options { frames: FRAMES, demos: None };
+    let mut read = Options { frames: FRAMES, demos: None, drape: None };
     for pair in options.chunks(2) {
         let [name, value] = pair else { return None };
         match name.as_str() {
             "--frames" => read.frames = value.parse().ok().filter(|frames| *frames > 0)?,
             "--demos" => read.demos = Some(value),
+            "--drape" if value == "hinges" => read.drape = Some(Bending::Hinges),
+            "--drape" if value == "plates" => read.drape = Some(Bending::Plates),
             _ => return None,
         }
     }
@@ -92,13 +98,14 @@ fn measure_demos(frames: usize, only: &str) -> Result<(), Box<dyn std::error::Er
 
 /// Runs the benchmark.
 pub(crate) fn run(options: &[String]) -> ExitCode {
-    let Some(Options { frames, demos }) = read(options) else {
-        eprintln!("known options: --frames N, --demos all or NAME");
+    let Some(Options { frames, demos, drape }) = read(options) else {
+        eprintln!("known options: --frames N, --demos all or NAME, --drape hinges or plates");
         return ExitCode::from(2);
     };
-    let measured = match demos {
-        Some(only) => measure_demos(frames, only),
-        None => measure(frames),
+    let measured = match (drape, demos) {
+        (Some(bending), _) => measure_drapes(2 * frames, bending).map(|_| ()),
+        (None, Some(only)) => measure_demos(frames, only),
+        (None, None) => measure(frames),
     };
     match measured {
         Ok(()) => ExitCode::SUCCESS,
@@ -114,6 +121,19 @@ struct Outcome {
     /// The largest stretch along warp or weft of all frames.
     stretch: f64,
     seconds: f64,
+}
+
+/// Drapes the discs, and shows how they hang.
+fn measure_drapes(frames: usize, bending: Bending) -> Result<Vec<Drape>, Box<dyn std::error::Error>> {
+    let drapes = drape::all(frames, bending)?;
+    println!(
+        "\n{:<16} {:>8} {:>10} {:>12} {:>6}",
+        "draped disc", "points", "lowest m", "coefficient", "folds"
+    );
+    for Drape { name, points, lowest, coefficient, folds } in &drapes {
+        println!("{name:<16} {points:>8} {lowest:>10.4} {coefficient:>12.3} {folds:>6}");
+    }
+    Ok(drapes)
 }
 
 fn measure(frames: usize) -> Result<(), Box<dyn std::error::Error>> {
@@ -147,21 +167,19 @@ fn measure(frames: usize) -> Result<(), Box<dyn std::error::Error>> {
     );
     let [limited, plain] = [true, false].map(|limits| timed_sheet(S1_CELLS, frames, limits));
     println!("\nS1 at {S1_CELLS} cells: {limited:.1} ms a frame with limits, {plain:.1} without");
-    let drapes = drape::all(2 * frames)?;
-    println!("\n{:<16} {:>8} {:>10} {:>6}", "draped disc", "points", "lowest m", "folds");
-    for drape in &drapes {
-        println!("{:<16} {:>8} {:>10.4} {:>6}", drape.name, drape.points, drape.lowest, drape.folds);
-    }
-    let lowest = drapes.iter().map(|drape| drape.lowest);
-    let (least, most) =
-        (lowest.clone().fold(f64::INFINITY, f64::min), lowest.fold(f64::NEG_INFINITY, f64::max));
+    let drapes = measure_drapes(2 * frames, Bending::Hinges)?;
+    let spread = |of: &dyn Fn(&Drape) -> f64| {
+        let of = drapes.iter().map(of);
+        of.clone().fold(f64::NEG_INFINITY, f64::max) - of.fold(f64::INFINITY, f64::min)
+    };
     let folds: Map<_, _> = drapes.iter().map(|drape| (drape.name.into(), json!(drape.folds))).collect();
     let result = json!({
         "bench": "limits",
         "max_over_limit": over,
         "flag_ratio": flag_seconds / free.seconds,
         "s1_ratio": limited / plain,
-        "drape_lowest_spread": (most - least) / drape::OVERHANG,
+        "drape_lowest_spread": spread(&|drape| drape.lowest) / drape::OVERHANG,
+        "drape_coefficient_spread": spread(&|drape| drape.coefficient),
         "folds": folds,
         "frames": frames,
         "threads": rayon::current_num_threads(),

@@ -37,10 +37,11 @@ pub(super) fn all(frames: usize, only: Option<&str>) -> Result<Value, Box<dyn st
         let options =
             BakeOptions { out: Some(folder.path().join("out")), frames: range, ..BakeOptions::default() };
         let bake = shot.bake(&options, &Context::SILENT)?;
-        // the largest of any frame of any layer
-        let most = |figure: &str| -> Option<f64> {
+        // the largest of any frame of any layer, and of any member of a group
+        let most = |name: &str| -> Option<f64> {
             let of_layers = bake.layers.iter().flat_map(|layer| &layer.figures);
-            of_layers.filter_map(|figures| figures.get(figure)).reduce(f64::max)
+            let figures = of_layers.flat_map(|figures| &figures.0);
+            figures.filter(|figure| figure.name.starts_with(name)).map(|figure| figure.value).reduce(f64::max)
         };
         let [beyond, warp, weft, crossings] =
             ["strain/beyond limits", "strain/warp", "strain/weft", "intersections/itself"].map(most);

@@ -4,7 +4,7 @@ use std::f64::consts::TAU;
 
 use dynamics::{Body, Elements, Settings, State, StaticGuide, Stepper};
 use geometry::Vec3;
-use shell::{ClothBuilder, Material};
+use shell::{Bending, ClothBuilder, Material};
 
 /// Radii of the cloth and of the disc that holds it, in metres, as in Cusick's drape test enlarged.
 const RADIUS: f64 = 0.3;
@@ -20,37 +20,40 @@ pub(super) struct Drape {
     pub(super) points: usize,
     /// How far the lowest point is below the disc, in metres.
     pub(super) lowest: f64,
+    /// Cusick's drape coefficient: the share of the ring that hangs over which its shadow still covers, seen from above.
+    pub(super) coefficient: f64,
     /// Waves along the rim.
     pub(super) folds: usize,
 }
 
-/// The same cloth on grids of two sizes, a grid that is turned, and one whose diagonals all run one way.
-pub(super) fn all(frames: usize) -> Result<Vec<Drape>, Box<dyn std::error::Error>> {
+/// The same cloth on grids of two sizes, a grid that is turned, and one whose diagonals all run one way; bent by such elements.
+pub(super) fn all(frames: usize, bending: Bending) -> Result<Vec<Drape>, Box<dyn std::error::Error>> {
     let eighth = TAU / 8.0;
     Ok(vec![
-        drape("alternating", 24, 0.0, true, frames)?,
-        drape("turned by 45°", 24, eighth, true, frames)?,
-        drape("one way", 24, 0.0, false, frames)?,
-        drape("finer", 32, 0.0, true, frames)?,
+        drape("alternating", (24, 0.0, true), bending, frames)?,
+        drape("turned by 45°", (24, eighth, true), bending, frames)?,
+        drape("one way", (24, 0.0, false), bending, frames)?,
+        drape("finer", (32, 0.0, true), bending, frames)?,
     ])
 }
 
 fn drape(
     name: &'static str,
-    cells: usize,
-    turn: f64,
-    alternates: bool,
+    (cells, turn, alternates): (usize, f64, bool),
+    bending: Bending,
     frames: usize,
 ) -> Result<Drape, Box<dyn std::error::Error>> {
     let (points, triangles) = disc(cells, turn, alternates);
     let preset = Material::preset("cotton")?;
     let material = Material { damping: CALM * preset.damping, ..preset };
-    let cloth = ClothBuilder::new(&points, &triangles, &material).warp(Vec3::X).build()?;
+    let builder = ClothBuilder::new(&points, &triangles, &material).warp(Vec3::X).bending(bending);
+    let cloth = builder.build()?;
     let known: Vec<bool> = points.iter().map(|p| p.x.hypot(p.z) <= HELD + 1e-9).collect();
     let (friction, limits) = (material.damping_time(), cloth.strain_limits());
     let body = Body::builder(cloth.masses.clone())
         .energy(Elements::new(cloth.membranes).damped(friction))
         .energy(Elements::new(cloth.hinges).damped(friction))
+        .energy(Elements::new(cloth.plates).damped(friction))
         .known(known)
         .limit(limits)
         .gravity(-9.81 * Vec3::Y)
@@ -61,7 +64,8 @@ fn drape(
         stepper.advance(&body, &mut state, &guide, 1.0 / 24.0, &mut [])?;
     }
     let lowest = -state.positions.iter().map(|p| p.y).fold(0.0, f64::min);
-    Ok(Drape { name, points: points.len(), lowest, folds: folds(&points, &state.positions) })
+    let rim = rim(&points, &state.positions);
+    Ok(Drape { name, points: points.len(), lowest, coefficient: coefficient(&rim), folds: folds(&rim) })
 }
 
 /// A square grid drawn onto a disc (Shirley & Chiu 1997), turned, with a grain of unevenness: nothing in the world is symmetric.
@@ -88,17 +92,30 @@ fn disc(cells: usize, turn: f64, alternates: bool) -> (Vec<Vec3>, Vec<[u32; 3]>)
     ((0..side * side).map(place).collect(), triangles)
 }
 
-/// How often the rim goes out and in again, seen from above: half the number of times that it passes its mean radius.
-fn folds(rest: &[Vec3], x: &[Vec3]) -> usize {
-    let mut rim: Vec<(f64, f64)> = rest
+/// The rim in its order at rest, seen from above.
+fn rim(rest: &[Vec3], x: &[Vec3]) -> Vec<[f64; 2]> {
+    let mut rim: Vec<(f64, [f64; 2])> = rest
         .iter()
         .zip(x)
         .filter(|(p, _)| p.x.hypot(p.z) > RADIUS - 1e-6)
-        .map(|(p, x)| (p.z.atan2(p.x), x.x.hypot(x.z)))
+        .map(|(p, x)| (p.z.atan2(p.x), [x.x, x.z]))
         .collect();
     rim.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let mean = rim.iter().map(|(_, r)| r).sum::<f64>() / rim.len().max(1) as f64;
-    let is_out: Vec<bool> = rim.iter().map(|(_, r)| *r > mean).collect();
+    rim.into_iter().map(|(_, place)| place).collect()
+}
+
+fn coefficient(rim: &[[f64; 2]]) -> f64 {
+    let next = rim.iter().cycle().skip(1);
+    let shadow = 0.5 * rim.iter().zip(next).map(|(a, b)| a[0] * b[1] - a[1] * b[0]).sum::<f64>();
+    let disc = |radius: f64| 0.5 * TAU * radius * radius;
+    (shadow.abs() - disc(HELD)) / (disc(RADIUS) - disc(HELD))
+}
+
+/// How often the rim goes out and in again: half the number of times that it passes its mean radius.
+fn folds(rim: &[[f64; 2]]) -> usize {
+    let radius = |[x, z]: &[f64; 2]| x.hypot(*z);
+    let mean = rim.iter().map(radius).sum::<f64>() / rim.len().max(1) as f64;
+    let is_out: Vec<bool> = rim.iter().map(|place| radius(place) > mean).collect();
     let passes = (0..is_out.len()).filter(|&i| is_out[i] != is_out[(i + 1) % is_out.len()]).count();
     passes / 2
 }
