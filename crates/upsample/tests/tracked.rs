@@ -175,8 +175,12 @@ fn a_walk_teaches_a_cape_to_run_and_box() {
     let base = Base::Subdivision(&cape.subdivision);
     let moments = Moments::gather(&training, base, &cape.harmonics, 0..training.len());
     let least = Regression::new(&moments).unwrap().solve(&moments, &Penalty::None.gammas(&cape.harmonics));
+    // the same all the way, with next to no penalty
+    let free = Learning { strength: Some(1e-6), ..Learning::default() };
+    let free = learn(&training, &cape.subdivision, &cape.harmonics, Some(aligned), &free).unwrap();
     println!("{:?}", learnt.report.chosen);
     println!("training {} smooth {}", learnt.report.training_rms, learnt.report.smooth_rms);
+    let mut ratios = Vec::new();
     for (name, skin) in [("run", &run as &(dyn Fn(f64) -> Vec<Transform> + Sync)), ("boxing", &boxing)] {
         let test = pairs(&cape, skin, 50);
         let triangles = &cape.parts.fine.triangles;
@@ -201,6 +205,15 @@ fn a_walk_teaches_a_cape_to_run_and_box() {
             1e3 * without
         );
         let best = smooth.rms.min(flat.rms).min(bicubic.rms);
+        let unpenalised =
+            (theirs.squared_error(&free.low_rank.product()) / (area * test.len() as f64)).sqrt();
+        println!(
+            "{name}: {:.3} of the best base, {:.3} without a penalty",
+            ours.rms / best,
+            unpenalised / best
+        );
+        assert!(unpenalised > best, "{name}: without a penalty {unpenalised}, the best base {best}");
+        ratios.push(ours.rms / best);
         assert!(ours.rms < best && ours.rms < 0.92 * smooth.rms, "{name}: {ours:?}, {smooth:?}, {flat:?}");
         assert!(
             ours.normal_deg < smooth.normal_deg.min(flat.normal_deg) + 0.1,
@@ -208,5 +221,34 @@ fn a_walk_teaches_a_cape_to_run_and_box() {
         );
         assert!((0.7..1.2).contains(&ours.band_energy), "{name}: {ours:?}");
         assert!(ours.rms < 0.9 * without, "{name}: {} beside {without} without a penalty", ours.rms);
+    }
+    assert!(ratios.iter().any(|ratio| *ratio <= 0.95), "{ratios:?} of the best base");
+    steepness(&cape, &training, aligned);
+}
+
+/// Figure 9 of the paper: how steeply finer folds are held back, and no penalty; on what was learnt and on what was not.
+fn steepness(cape: &Cape, training: &Pairs, aligned: upsample::Aligned<'_>) {
+    let area: f64 = cape.harmonics.weights.iter().sum();
+    let base = Base::Subdivision(&cape.subdivision);
+    let seen = |pairs: &Pairs| (Moments::gather(pairs, base, &cape.harmonics, 0..pairs.len()), pairs.len());
+    let all = [training.clone(), pairs(cape, &run, 50), pairs(cape, &boxing, 50)].map(|pairs| seen(&pairs));
+    let row = |learning: Learning| -> [f64; 3] {
+        let learnt = learn(training, &cape.subdivision, &cape.harmonics, Some(aligned), &learning).unwrap();
+        let millimetres = |(moments, frames): &(Moments, usize)| {
+            1e3 * (moments.squared_error(&learnt.detail) / (area * *frames as f64)).sqrt()
+        };
+        [0, 1, 2].map(|k| millimetres(&all[k]))
+    };
+    println!("mm            walk, learnt   run   boxing");
+    let none = row(Learning { strength: Some(1e-6), ..Learning::default() });
+    println!("no penalty    {:12.2}  {:4.2}  {:7.2}", none[0], none[1], none[2]);
+    for exponent in [2.0, 4.0, 20.0] {
+        let found = row(Learning { exponent, ..Learning::default() });
+        println!("c = {exponent:2}        {:12.2}  {:4.2}  {:7.2}", found[0], found[1], found[2]);
+        // learnt less by heart, and better where nothing was learnt
+        assert!(
+            found[0] > none[0] && found[1] < 0.95 * none[1] && found[2] < 0.95 * none[2],
+            "c = {exponent}: {found:?} {none:?}"
+        );
     }
 }
