@@ -9,6 +9,7 @@ use crate::operator::{Applied, Detail, Scratch};
 use crate::rig::Skin;
 use crate::surface::{Groups, vertex_normals};
 use crate::vector::{length, lerp};
+use crate::waves::Air;
 use crate::{Error, Frame, Point, Simulator, Transform};
 
 /// A cloth that lives: simulated coarse, shown fine.
@@ -23,6 +24,7 @@ pub struct LiveCloth<B> {
     attached: Vec<(u32, Skin, Point)>,
     groups: Groups,
     phases: Vec<f32>,
+    air: Air,
     points: Vec<Point>,
     normals: Vec<Point>,
     applied: Applied,
@@ -42,6 +44,7 @@ impl<B: AsRef<[u8]>> LiveCloth<B> {
             scratch: operator.scratch(),
             groups: Groups::new(&operator),
             phases: vec![0.0; operator.counts().modes],
+            air: Air::default(),
             normals: vec![[0.0; 3]; rest.len()],
             points: rest,
             detail: Detail::default(),
@@ -56,10 +59,10 @@ impl<B: AsRef<[u8]>> LiveCloth<B> {
     /// Simulates up to the next frame and shows it. On an error nothing has changed.
     pub fn advance(&mut self, frame: &Frame<'_>) -> Result<(), Error> {
         self.simulator.advance(frame)?;
-        let speed = length(frame.wind.velocity);
-        let Self { operator, simulator, detail, scratch, points, phases, .. } = self;
+        let Self { operator, simulator, detail, scratch, points, phases, air, .. } = self;
         self.applied = operator.apply(simulator.points(), *detail, scratch, points)?;
-        operator.advance_waves(phases, speed, frame.seconds)?;
+        let (mean, speed) = air.follow(length(frame.wind.velocity), frame.seconds);
+        operator.advance_waves(phases, mean, frame.seconds)?;
         self.finish(frame.skin, frame.planes, speed, None);
         Ok(())
     }
@@ -74,10 +77,13 @@ impl<B: AsRef<[u8]>> LiveCloth<B> {
             let (found, expected) = (frame.skin.len(), self.operator.counts().joints);
             return Err(Error::Count { what: "joint transforms", found, expected });
         }
-        let speed = length(frame.wind.velocity);
-        let Self { operator, detail, scratch, points, phases, .. } = self;
+        if let Some(&value) = frame.wind.velocity.iter().find(|x| !x.is_finite()) {
+            return Err(Error::OutOfRange { what: "wind", value });
+        }
+        let Self { operator, detail, scratch, points, phases, air, .. } = self;
         self.applied = operator.apply(coarse, *detail, scratch, points)?;
-        operator.advance_waves(phases, speed, frame.seconds)?;
+        let (mean, speed) = air.follow(length(frame.wind.velocity), frame.seconds);
+        operator.advance_waves(phases, mean, frame.seconds)?;
         self.finish(frame.skin, frame.planes, speed, Some(bodies));
         Ok(())
     }
@@ -105,6 +111,7 @@ impl<B: AsRef<[u8]>> LiveCloth<B> {
     pub fn reset(&mut self) {
         self.simulator.reset();
         self.phases.fill(0.0);
+        self.air = Air::default();
     }
 
     /// The fine points of the last frame.

@@ -1,6 +1,6 @@
 //! Travelling waves: fine points move along their normals by e₁ sin φ + e₂ cos φ. *upsample* §5, eq. 7.
 //!
-//! Beyond the paper: φ advances with the wind's speed and never jumps, the amplitude grows with it, and in still air there is none.
+//! Beyond the paper: φ advances with the wind's speed, the amplitude grows with it, neither jumps when the wind does, and in still air there is none.
 
 use crate::file::Operator;
 use crate::{Error, Point, single_from_half};
@@ -50,5 +50,33 @@ impl<B: AsRef<[u8]>> Operator<B> {
                 (0..3).for_each(|axis| point[axis] += d * normal[axis]);
             }
         }
+    }
+}
+
+/// Seconds in which waves follow a change of the wind by 63 %: about as long as air takes to go along a flag.
+const FOLLOW: f32 = 0.25;
+
+/// The wind's speed as waves have it: it follows the game's, so that their height never jumps.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Air {
+    speed: Option<f32>,
+}
+
+impl Air {
+    /// Goes on for so long in a wind of `speed`: the mean over that time, and the speed at its end. Exact for a wind that changes only between
+    /// frames, so that 30 and 144 frames a second show one motion. The first wind has always blown.
+    pub(crate) fn follow(&mut self, speed: f32, seconds: f32) -> (f32, f32) {
+        let before = self.speed.unwrap_or(speed);
+        let left = libm::expf(-seconds / FOLLOW);
+        let now = speed + left * (before - speed);
+        // ∫ of an exponential, over its length
+        let mean = match seconds > 1e-6 {
+            true => speed + (before - speed) * (FOLLOW / seconds) * (1.0 - left),
+            false => before,
+        };
+        // what nobody sees is still air
+        let now = if now < 1e-3 { 0.0 } else { now };
+        self.speed = Some(now);
+        (mean, now)
     }
 }
