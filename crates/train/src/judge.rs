@@ -1,6 +1,7 @@
 //! How good an operator is on a motion, beside what needs no learning.
 
 use faer::Mat;
+use geometry::Prolongation;
 use live::{Detail, Operator};
 use serde::Serialize;
 use upsample::{Base, Comparison, Harmonics, Moments, Pairs, Shown, compare_all};
@@ -59,6 +60,8 @@ type Frames = (Vec<Vec<[f32; 3]>>, Vec<f64>);
 pub(crate) struct Judge<'a> {
     pub(crate) cloth: &'a Cloth,
     pub(crate) operator: &'a Operator<&'a [u8]>,
+    /// What D is added to.
+    pub(crate) base: &'a Prolongation,
     pub(crate) harmonics: &'a Harmonics,
     /// T.
     pub(crate) tests: usize,
@@ -80,7 +83,7 @@ impl Judge<'_> {
         Ok((frames, distances))
     }
 
-    /// `moments` are those of this motion over the subdivision, where they are known already.
+    /// `moments` are those of this motion over that base, where they are known already.
     pub(crate) fn judge(
         &self,
         motion: &str,
@@ -101,7 +104,7 @@ impl Judge<'_> {
         let moments = match moments {
             Some(moments) => moments,
             None => {
-                let base = Base::Subdivision(subdivision);
+                let base = Base::Subdivision(self.base);
                 gathered = Moments::gather(pairs, base, self.harmonics, 0..pairs.len());
                 &gathered
             }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clip::{Clip, Files};
+use geometry::Prolongation;
 use layers::{Joints, OperatorMesh, RiggedCapsule};
 use live::{Detail, Operator, Parts};
 use serde::Serialize;
@@ -13,7 +14,8 @@ use shot::{
     Target,
 };
 use upsample::{
-    Aligned, Learning, Learnt, Pairs, Penalty, Regression, learn, simulate_coarse, travelling_waves,
+    Aligned, Harmonics, Learning, Learnt, Pairs, Penalty, Regression, learn, simulate_coarse,
+    travelling_waves, weights,
 };
 
 use crate::cloth::{Cloth, Named, Problem};
@@ -40,6 +42,8 @@ pub struct UpsampleReport {
     pub detail_m: f64,
     /// How strongly folds are held back.
     pub strength: f64,
+    /// The smooth surface that folds are added to.
+    pub surface: &'static str,
     /// Columns of the operator's left factor.
     pub rank: usize,
     /// RMS distance on stretches that were left out, mm.
@@ -62,6 +66,13 @@ pub struct UpsampleReport {
     pub motions: Vec<Judged>,
     /// What to know and what to do about it.
     pub remarks: Vec<String>,
+}
+
+/// What was learnt, and over which surface.
+struct Over<'a> {
+    learnt: Learnt,
+    surface: &'static str,
+    base: &'a Prolongation,
 }
 
 /// A training file, read and checked.
@@ -154,20 +165,13 @@ impl Training {
             all.fine.extend_from_slice(&pairs.fine);
         }
         let tests_held = self.file.tests.min(fine.rest.len());
-        let aligned = Aligned { correspondence: &self.cloth.barycentric, tests: tests_held };
-        let learning = Learning {
-            detail: self.file.detail,
-            exponent: self.file.exponent,
-            strength: self.file.strength,
-            rank: self.file.rank,
-            ..Learning::default()
-        };
-        let learnt = learn(&all, &self.cloth.subdivision, &harmonics, Some(aligned), &learning)?;
+        let Over { learnt, surface, base } = self.learn(&all, &harmonics, tests_held)?;
         let moments = &learnt.moments;
         let least = Regression::new(moments)?.solve(moments, &Penalty::None.gammas(&harmonics));
         let mut parts = Parts {
             detail: Some(learnt.factor.clone()),
             known: learnt.known as f32,
+            subdivision: weights(base),
             ..self.cloth.parts.clone()
         };
         let without_waves = parts.write()?;
@@ -175,6 +179,7 @@ impl Training {
         let judge = Judge {
             cloth: &self.cloth,
             operator: &operator,
+            base,
             harmonics: &harmonics,
             tests: tests_held,
             least: &least,
@@ -199,15 +204,36 @@ impl Training {
         let microseconds = microseconds(&Operator::read(&bytes[..])?, &all)?;
         let judge_seconds = begun.elapsed().as_secs_f64();
         let seconds = [harmonics_seconds, learn_seconds, judge_seconds, started.elapsed().as_secs_f64()];
-        let report = self.report(&learnt, &parts, &bytes, motions, microseconds, seconds);
+        let report = self.report(&learnt, surface, &parts, &bytes, motions, microseconds, seconds);
         let text = serde_json::to_vec_pretty(&report).unwrap_or_default();
         shot::write_whole(&work.join("report.json"), &text)?;
         Ok(Trained { operator: bytes, report: Report::Upsample(report) })
     }
 
+    /// Learns over Loop's surface and over the bicubic one; what does better on stretches that were left out is kept.
+    fn learn(&self, all: &Pairs, harmonics: &Harmonics, tests: usize) -> Result<Over<'_>, Error> {
+        let aligned = Aligned { correspondence: &self.cloth.barycentric, tests };
+        let learning = Learning {
+            detail: self.file.detail,
+            exponent: self.file.exponent,
+            strength: self.file.strength,
+            rank: self.file.rank,
+            ..Learning::default()
+        };
+        let over = |surface, base| -> Result<Over<'_>, Error> {
+            let learnt = learn(all, base, harmonics, Some(aligned), &learning)?;
+            Ok(Over { learnt, surface, base })
+        };
+        let first = over("Loop", &self.cloth.subdivision)?;
+        let second = over("bicubic", &self.cloth.bicubic)?;
+        let better = second.learnt.report.chosen.rms < first.learnt.report.chosen.rms;
+        Ok(if better { second } else { first })
+    }
+
     fn report(
         &self,
         learnt: &Learnt,
+        surface: &'static str,
         parts: &Parts,
         bytes: &[u8],
         motions: Vec<Judged>,
@@ -245,6 +271,7 @@ impl Training {
             frames,
             detail_m: chosen.detail,
             strength: chosen.strength,
+            surface,
             rank: chosen.rank,
             held_out_mm: 1e3 * chosen.rms,
             waves_hz: parts.modes.iter().map(|mode| f64::from(mode.frequency_hz)).collect(),
@@ -464,8 +491,8 @@ impl UpsampleReport {
             ));
         }
         lines.push(format!(
-            "{:.1} s, of which {:.1} harmonics, {:.1} learning, {:.1} judging",
-            self.seconds, self.harmonics_seconds, self.learn_seconds, self.judge_seconds
+            "folds over the {} surface; {:.1} s, of which {:.1} harmonics, {:.1} learning, {:.1} judging",
+            self.surface, self.seconds, self.harmonics_seconds, self.learn_seconds, self.judge_seconds
         ));
         lines.extend(self.waves_hz.iter().map(|hz| format!("a wave of {hz:.2} Hz")));
         lines.extend(self.remarks.iter().cloned());
