@@ -25,6 +25,7 @@ mod smoke;
 mod timing;
 mod torture;
 mod tracks;
+mod trained;
 mod upsample;
 mod waves;
 

@@ -2,7 +2,8 @@
 //!
 //! Sheets of the paper's sizes, held along their upper edge by a joint that walks. The coarse half is simulated as a game would; folds that
 //! the fine half has are authored (pleats as deep as keeps the cloth's length), so that speed and size can be measured without
-//! simulating thousands of fine frames; how good learnt folds are is measured by the tests of `upsample`.
+//! simulating thousands of fine frames. How good learnt folds are on unseen motions is read from trainings: `--trained FOLDER` looks through what
+//! `followthrough train` left there (`demo game-cape` and its like make it), reports and operators.
 
 use std::process::ExitCode;
 use std::time::Instant;
@@ -13,6 +14,8 @@ use live::{
 };
 use serde_json::{Map, Value, json};
 use upsample::{Harmonics, Learning, Pairs, learn, smooth_subdivision, weights};
+
+use crate::trained::Trained;
 
 /// Coarse and fine points along both sides, and frames to learn from.
 struct Size {
@@ -33,11 +36,19 @@ const SIZES: [Size; 4] = [
 /// Harmonics that are learnt in; on unseen motion more give the same.
 const HARMONICS: usize = 400;
 /// More than any cache holds.
-const CACHES: usize = 128 << 20;
+pub(crate) const CACHES: usize = 128 << 20;
 
 pub(crate) fn run(options: &[String]) -> ExitCode {
     let quick = options.iter().any(|option| option == "--quick");
     let frames = if quick { 600 } else { 10_000 };
+    let folder = options.iter().position(|option| option == "--trained").and_then(|at| options.get(at + 1));
+    let trained = match folder.map(|folder| Trained::read(folder.as_ref())).transpose() {
+        Ok(trained) => trained.unwrap_or_default(),
+        Err(problem) => {
+            eprintln!("{problem}");
+            return ExitCode::FAILURE;
+        }
+    };
     let mut columns: Vec<(&str, Map<String, Value>)> = [
         "upsample_ms",
         "upsample_cold_ms",
@@ -95,6 +106,8 @@ pub(crate) fn run(options: &[String]) -> ExitCode {
     columns.into_iter().for_each(|(name, map)| drop(answer.insert(name.into(), Value::Object(map))));
     answer.insert("frame_ms_p999".into(), json!(slowest));
     answer.insert("crowd_us".into(), json!(crowd));
+    // empty without `--trained FOLDER`
+    trained.tell(&mut answer);
     println!("{}", Value::Object(answer));
     ExitCode::SUCCESS
 }
@@ -268,7 +281,7 @@ fn live_frames(bytes: &[u8], frames: usize) -> Result<(f64, f64), live::Error> {
     Ok((median(steps), whole[(0.999 * whole.len() as f64) as usize]))
 }
 
-fn median(mut times: Vec<f64>) -> f64 {
+pub(crate) fn median(mut times: Vec<f64>) -> f64 {
     times.sort_by(f64::total_cmp);
     times[times.len() / 2]
 }
