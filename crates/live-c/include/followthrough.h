@@ -75,6 +75,9 @@ int ft_cloth_advance(ft_cloth *cloth, const ft_frame *frame);
 /* Three numbers for each shown point; good until the next call with this cloth. Null without a cloth. */
 const float *ft_cloth_points(const ft_cloth *cloth);
 const float *ft_cloth_normals(const ft_cloth *cloth);
+/* Tangents of the last frame for normal maps: two texture coordinates in and four numbers out for each of `count` shown points. The fourth is the
+ * side, as in glTF: the other tangent is its product with normal x tangent. */
+int ft_cloth_tangents(const ft_cloth *cloth, const float *texture, float *tangents, size_t count);
 /* How far from what was learnt the last frame was: above 1 is unknown ground, where folds fade. */
 float ft_cloth_distance(const ft_cloth *cloth);
 

@@ -285,6 +285,38 @@ pub unsafe extern "C" fn ft_cloth_normals(cloth: *const FtCloth) -> *const f32 {
     unsafe { cloth.as_ref() }.map_or(std::ptr::null(), |cloth| cloth.0.normals().as_ptr().cast())
 }
 
+/// Tangents for the caller's texture coordinates: four numbers for each of `count` shown points.
+///
+/// # Safety
+/// `cloth` is a cloth or null; `texture` leads to twice `count` numbers and `tangents` to room for four times as many, or either is null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ft_cloth_tangents(
+    cloth: *const FtCloth,
+    texture: *const f32,
+    tangents: *mut f32,
+    count: usize,
+) -> c_int {
+    // SAFETY: as promised by the caller
+    let Some(cloth) = (unsafe { cloth.as_ref() }) else { return FT_NULL };
+    if texture.is_null() || tangents.is_null() {
+        return FT_NULL;
+    }
+    // a longer list than there are points is refused before it is looked at
+    if count != cloth.0.points().len() {
+        return FT_COUNT;
+    }
+    guarded(|| {
+        // SAFETY: neither is null, both are as long as the caller promised
+        let (texture, tangents) = unsafe {
+            (
+                list(texture.cast::<[f32; 2]>(), count),
+                std::slice::from_raw_parts_mut(tangents.cast::<[f32; 4]>(), count),
+            )
+        };
+        cloth.0.tangents(texture, tangents).map_or_else(|error| code(&error), |()| FT_OK)
+    })
+}
+
 /// How far from what was learnt the last frame was.
 ///
 /// # Safety

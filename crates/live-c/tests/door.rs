@@ -162,6 +162,12 @@ fn what_is_wrong_gets_a_code_and_changes_nothing() {
         let mut all = [0_u32; 384];
         assert_eq!(ft_cloth_triangles(cloth, all.as_mut_ptr(), 384), FT_OK);
         assert!(all.iter().all(|v| *v < 81) && all.contains(&80));
+        let (texture, mut tangents) = ([0.5_f32; 162], [7.0_f32; 324]);
+        assert_eq!(ft_cloth_tangents(cloth, null(), tangents.as_mut_ptr(), 81), FT_NULL);
+        assert_eq!(ft_cloth_tangents(cloth, texture.as_ptr(), tangents.as_mut_ptr(), 80), FT_COUNT);
+        assert!(tangents.iter().all(|x| *x == 7.0));
+        assert_eq!(ft_cloth_tangents(cloth, texture.as_ptr(), tangents.as_mut_ptr(), 81), FT_OK);
+        assert!(tangents.iter().all(|x| *x == 0.0 || *x == 1.0));
         assert_eq!((0..243).map(point).collect::<Vec<f32>>(), before);
         assert_eq!(ft_cloth_reset(cloth), FT_OK);
         ft_cloth_destroy(cloth);

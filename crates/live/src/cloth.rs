@@ -7,7 +7,7 @@ use crate::collision::{Capsule, Plane};
 use crate::file::Operator;
 use crate::operator::{Applied, Detail, Scratch};
 use crate::rig::Skin;
-use crate::surface::{Groups, vertex_normals};
+use crate::surface::{Groups, vertex_normals, vertex_tangents};
 use crate::vector::{length, lerp};
 use crate::waves::Air;
 use crate::{Error, Frame, Point, Simulator, Transform};
@@ -122,6 +122,19 @@ impl<B: AsRef<[u8]>> LiveCloth<B> {
     /// Their normals, of length one.
     pub fn normals(&self) -> &[Point] {
         &self.normals
+    }
+
+    /// Tangents of the last frame for the game's texture coordinates, one pair for each shown point: see [`vertex_tangents`].
+    pub fn tangents(&self, texture: &[[f32; 2]], tangents: &mut [[f32; 4]]) -> Result<(), Error> {
+        let expected = self.points.len();
+        for (what, found) in [("texture coordinates", texture.len()), ("tangents", tangents.len())] {
+            if found != expected {
+                return Err(Error::Count { what, found, expected });
+            }
+        }
+        let Self { operator, points, triangles, normals, .. } = self;
+        vertex_tangents(operator.kernel, points, triangles, texture, normals, tangents);
+        Ok(())
     }
 
     /// Triangles of the fine mesh.

@@ -70,7 +70,7 @@ pub use parts::{Factor, Mesh, Mode, Parts, RigCapsule};
 pub use rig::{IDENTITY, Skin, Transform};
 pub use settings::Settings;
 pub use simulator::{Frame, MAX_OBSTACLES, MAX_PLANES, Simulator, Wind};
-pub use surface::vertex_normals;
+pub use surface::{vertex_normals, vertex_tangents};
 
 /// A place or direction in space, in metres where it is a place.
 pub type Point = [f32; 3];

@@ -48,6 +48,61 @@ impl Loop for Normals<'_> {
     }
 }
 
+/// Tangents of points for normal maps, as glTF has them: x, y, z of ∂p/∂u, of length one and square to the normal, and in w the side, so that
+/// ∂p/∂v points along w · normal × tangent. Zero where texture coordinates or the surface say nothing. Triangles count by their area in
+/// the texture.
+pub fn vertex_tangents(
+    kernel: Kernel,
+    points: &[Point],
+    triangles: &[[u32; 3]],
+    texture: &[[f32; 2]],
+    normals: &[Point],
+    tangents: &mut [[f32; 4]],
+) {
+    kernel.run(Tangents { points, triangles, texture, normals, tangents });
+}
+
+struct Tangents<'a> {
+    points: &'a [Point],
+    triangles: &'a [[u32; 3]],
+    texture: &'a [[f32; 2]],
+    normals: &'a [Point],
+    tangents: &'a mut [[f32; 4]],
+}
+
+impl Loop for Tangents<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { points, triangles, texture, normals, tangents } = self;
+        tangents.fill([0.0; 4]);
+        for t in triangles {
+            let corners = t.map(|v| points.get(v as usize).zip(texture.get(v as usize)));
+            let [Some((&p, &a)), Some((&q, &b)), Some((&r, &c))] = corners else { continue };
+            let (along_b, along_c) = ([b[0] - a[0], b[1] - a[1]], [c[0] - a[0], c[1] - a[1]]);
+            let area = along_b[0] * along_c[1] - along_c[0] * along_b[1];
+            let side = if area < 0.0 { -1.0 } else { 1.0 };
+            let (e, f) = (sub(q, p), sub(r, p));
+            for corner in t {
+                let Some(sum) = tangents.get_mut(*corner as usize) else { continue };
+                for axis in 0..3 {
+                    sum[axis] += side * (e[axis] * along_c[1] - f[axis] * along_b[1]);
+                }
+                sum[3] += area;
+            }
+        }
+        for (tangent, n) in tangents.iter_mut().zip(normals) {
+            let [x, y, z, area] = *tangent;
+            let t = along([x, y, z], -crate::vector::dot([x, y, z], *n), *n);
+            let squared = crate::vector::dot(t, t);
+            let inverse = if squared > 1e-30 { 1.0 / crate::vector::sqrt(squared) } else { 0.0 };
+            let side = if area < 0.0 { -1.0 } else { 1.0 };
+            *tangent = [inverse * t[0], inverse * t[1], inverse * t[2], side];
+        }
+    }
+}
+
 /// Fine points in groups that lie together, so that a capsule looks only at groups near it.
 #[derive(Clone, Debug)]
 pub(crate) struct Groups {

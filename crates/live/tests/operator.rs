@@ -175,3 +175,41 @@ fn wrong_input_gets_a_sentence() {
     altered[7][0] += 1e-3;
     assert!(operator.check_mesh(true, &altered, &parts.fine.triangles).is_err());
 }
+
+#[test]
+fn tangents_lie_along_the_texture_on_any_bent_cloth() {
+    let parts = cape(6, 12, Format::Half);
+    let mut cloth = live::LiveCloth::new(Operator::read(parts.write().unwrap()).unwrap()).unwrap();
+    for _ in 0..20 {
+        let wind = live::Wind { velocity: [2.0, 0.0, 5.0], gusts: 0.0 };
+        let frame = live::Frame { skin: &[live::IDENTITY], wind, ..live::Frame::new(1.0 / 30.0) };
+        cloth.advance(&frame).unwrap();
+    }
+    // u to the right; v up, and mirrored: down
+    let rest = &parts.fine.rest;
+    let sides = [1.0, -1.0].map(|mirror| {
+        let texture: Vec<[f32; 2]> = rest.iter().map(|p| [p[0] + 0.5, mirror * p[1]]).collect();
+        let mut tangents = vec![[0.0; 4]; rest.len()];
+        cloth.tangents(&texture, &mut tangents).unwrap();
+        for (i, (t, n)) in tangents.iter().zip(cloth.normals()).enumerate() {
+            let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>();
+            assert!((dot(&t[..3], &t[..3]) - 1.0).abs() < 1e-5 && dot(&t[..3], n).abs() < 1e-5);
+            // as the points to both sides go
+            let (column, row) = (i % 13, i / 13);
+            let difference = |a: usize, b: usize| -> Vec<f32> {
+                (0..3).map(|k| cloth.points()[a][k] - cloth.points()[b][k]).collect()
+            };
+            if (1..12).contains(&column) && (1..12).contains(&row) {
+                let (across, up) = (difference(i + 1, i - 1), difference(i - 13, i + 13));
+                let length = dot(&across, &across).sqrt();
+                assert!(dot(&t[..3], &across) > 0.8 * length, "{t:?} {across:?}");
+                let other = [n[1] * t[2] - n[2] * t[1], n[2] * t[0] - n[0] * t[2], n[0] * t[1] - n[1] * t[0]];
+                assert!(t[3] * mirror * dot(&other, &up) > 0.0);
+            }
+        }
+        tangents[84][3]
+    });
+    assert_eq!(sides[0], -sides[1]);
+    let wrong = cloth.tangents(&[[0.0; 2]; 3], &mut []).unwrap_err().to_string();
+    assert!(wrong.contains("3") && wrong.contains("169"), "{wrong}");
+}
