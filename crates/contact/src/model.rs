@@ -154,6 +154,13 @@ impl BarrierContact {
         Ok(())
     }
 
+    /// Leaves what has one of two sewn points, by their numbers among the attached ones, and what has the other alone from now on. No part of a
+    /// checkpoint, as [`BarrierContact::exempt_pinned`].
+    pub fn exempt_sewn(&mut self, pairs: impl IntoIterator<Item = (u32, u32)>) {
+        pairs.into_iter().for_each(|(a, b)| self.exemptions.add_sewn(a, b));
+        self.candidates = CandidateCache::default();
+    }
+
     /// What passes through obstacles for good.
     pub fn exemptions(&self) -> &Exemptions {
         &self.exemptions

@@ -318,6 +318,15 @@ impl BodyBuilder {
         self.evolving_energy(energy).0
     }
 
+    /// Adds an energy of any kind.
+    #[must_use]
+    pub(crate) fn boxed_energy(mut self, energy: Box<dyn Energy>) -> Self {
+        let end = self.internal.last().map_or(0, |range| range.end);
+        self.internal.push(end..end + energy.internal().len());
+        self.energies.push(energy);
+        self
+    }
+
     /// Adds an energy, and says where its internal variables are.
     pub fn evolving_energy<E: Energy>(mut self, energy: E) -> (Self, InternalHandle<E>) {
         let first = self.internal.last().map_or(0, |range| range.end);
@@ -394,6 +403,11 @@ impl BodyBuilder {
     /// Which points go exactly where the guide goes.
     pub fn known_points(&self) -> &[bool] {
         &self.known
+    }
+
+    /// What gravity pulls each point with, in newtons.
+    pub fn weights(&self) -> Vec<Vec3> {
+        self.mass.weights().iter().zip(&self.gravity).map(|(mass, gravity)| *mass * *gravity).collect()
     }
 
     /// Puts another body beside this one, to be solved for together with it; the [`Part`] says where it is. Gravity stays each

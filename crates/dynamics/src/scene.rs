@@ -8,8 +8,8 @@ use std::sync::atomic::AtomicBool;
 use geometry::Vec3;
 
 use crate::{
-    Actor, Body, BodyBuilder, ContactModel, Drifting, Effort, Error, Filter, Guide, GuideSample, Motion,
-    Part, Settings, State, Stepper, Substeps, Window,
+    Actor, Body, BodyBuilder, ContactModel, Drifting, Effort, Energy, Error, Filter, Guide, GuideSample,
+    Motion, Part, Settings, State, Stepper, Substeps, Window,
 };
 
 /// How often, per second, what changes within a frame is looked at: often enough that no frame rate shows.
@@ -48,8 +48,14 @@ pub struct Advanced {
 
 impl<A: Actor + ?Sized> Scene<A> {
     /// Puts actors on one body. `rest` has the points of all of them at rest, which tolerances refer to.
-    pub fn new(
+    pub fn new(cast: Vec<(Box<A>, BodyBuilder)>, rest: &[Vec3], settings: Settings) -> Result<Self, Error> {
+        Self::tied(cast, Vec::new(), rest, settings)
+    }
+
+    /// The same with energies between the points of several actors, numbered as on the body that they share.
+    pub fn tied(
         cast: Vec<(Box<A>, BodyBuilder)>,
+        ties: Vec<Box<dyn Energy>>,
         rest: &[Vec3],
         mut settings: Settings,
     ) -> Result<Self, Error> {
@@ -65,7 +71,8 @@ impl<A: Actor + ?Sized> Scene<A> {
             body = Some(joined);
             members.push(Member { actor, part });
         }
-        let body = body.unwrap_or_else(|| Body::builder(Vec::new())).build()?;
+        let body = body.unwrap_or_else(|| Body::builder(Vec::new()));
+        let body = ties.into_iter().fold(body, BodyBuilder::boxed_energy).build()?;
         for Member { actor, part } in &mut members {
             actor.bind(&body, part)?;
         }

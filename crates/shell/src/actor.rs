@@ -177,7 +177,9 @@ impl Actor for ClothActor {
     }
 
     fn deliver(&self, state: &State, _: &Window) -> DeliveredSurface {
-        DeliveredSurface { positions: self.positions(state).to_vec(), exact: self.known.clone() }
+        // behind its own points there may be places on something else that it is tied to
+        let own = &self.positions(state)[..self.known.len()];
+        DeliveredSurface { positions: own.to_vec(), exact: self.known.clone() }
     }
 
     fn report(&mut self, state: &State, _: &Window) -> ActorReport {

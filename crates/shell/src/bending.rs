@@ -2,7 +2,7 @@
 
 use geometry::{Topology, Vec3};
 
-use crate::cloth::mean_over;
+use crate::cloth::{mean_over, shrunk};
 use crate::{Hinge, Material, Plate};
 
 /// Which elements resist bending.
@@ -27,6 +27,8 @@ pub(crate) struct Sheet<'a> {
     pub(crate) material: &'a Material,
     /// Painted factor per point.
     pub(crate) map: Option<&'a [f64]>,
+    /// Factor per point on lengths at rest.
+    pub(crate) shrink: Option<&'a [f64]>,
 }
 
 impl Sheet<'_> {
@@ -47,6 +49,7 @@ impl Sheet<'_> {
                 self.material.bending(along[1], along[0])
             });
             let factor = mean_over(self.map, &stencil.vertices);
+            let points = shrunk(points, mean_over(self.shrink, &stencil.vertices));
             match Hinge::new(&points, 0.5 * factor * (sides[0] + sides[1])) {
                 Some(hinge) => hinges.push((stencil.vertices, hinge)),
                 None => degenerate += 1,
@@ -82,7 +85,7 @@ impl Sheet<'_> {
             let apexes: [u32; 3] = std::array::from_fn(|i| neighbours[t][i].unwrap_or(corners[i]));
             let [[a, b, c], [d, e, f]] = [corners, apexes];
             let stencil = [a, b, c, d, e, f];
-            let points = stencil.map(|v| self.rest[v as usize]);
+            let points = shrunk(stencil.map(|v| self.rest[v as usize]), mean_over(self.shrink, &corners));
             let present = neighbours[t].map(|neighbour| neighbour.is_some());
             let stiffness = stiffness.scaled(mean_over(self.map, &corners));
             Some((stencil, Plate::new(&points, &stencil, present, self.axes[t], stiffness)?))

@@ -81,6 +81,8 @@ pub struct Maps<'a> {
     pub air_drag: Option<&'a [f64]>,
     /// On the limits of stretch and shear.
     pub limit: Option<&'a [f64]>,
+    /// On lengths at rest: 0.9 is cloth that has shrunk by a tenth. Its mass stays.
+    pub shrink: Option<&'a [f64]>,
 }
 
 /// Everything a cloth is made of. Only the mesh and the material are needed.
@@ -171,16 +173,18 @@ impl<'a> ClothBuilder<'a> {
         for (t, &corners) in self.triangles.iter().enumerate() {
             let points = corners.map(|v| self.rest[v as usize]);
             let factor = |map: Option<&[f64]>| mean_over(map, &corners);
+            let shrink = factor(self.maps.shrink);
             let made = self.axes(t, &points, &mut report).and_then(|axes| {
                 let stiffness = stiffness.scaled(factor(self.maps.stretch));
-                Some((axes, Membrane::new(&points, axes, stiffness)?))
+                Some((axes, Membrane::new(&shrunk(points, shrink), axes, stiffness)?))
             });
             let Some((axes, membrane)) = made else {
                 report.degenerate_triangles.push(t);
                 continue;
             };
-            let area = membrane.rest_area();
-            report.area += area;
+            // the piece that was cut, of which nothing gets lost
+            let area = membrane.rest_area() / (shrink * shrink);
+            report.area += membrane.rest_area();
             for &v in &corners {
                 let density = material.area_density * self.maps.density.map_or(1.0, |map| map[v as usize]);
                 masses[v as usize] += density * area / 3.0;
@@ -212,6 +216,7 @@ impl<'a> ClothBuilder<'a> {
                 axes: &axes_of_kept,
                 material,
                 map: self.maps.bend,
+                shrink: self.maps.shrink,
             };
             (hinges, report.degenerate_hinges) = sheet.hinges(self.bending);
             plates = sheet.plates(self.bending);
@@ -247,10 +252,13 @@ impl<'a> ClothBuilder<'a> {
             ("bend map", self.maps.bend),
             ("air drag map", self.maps.air_drag),
             ("limit map", self.maps.limit),
+            ("shrink map", self.maps.shrink),
         ] {
             let Some(map) = map else { continue };
             same(what, map.len(), points)?;
-            if let Some(point) = map.iter().position(|value| !(0.0..=1e6).contains(value)) {
+            // cloth shrunk to nothing has no rest shape
+            let least = if what == "shrink map" { LEAST_SHRINK } else { 0.0 };
+            if let Some(point) = map.iter().position(|value| !(least..=1e6).contains(value)) {
                 return Err(Error::Factor { what, point, value: map[point] });
             }
         }
@@ -271,6 +279,19 @@ impl<'a> ClothBuilder<'a> {
         report.triangles_without_axes += usize::from(uvs.is_some());
         Some(axes)
     }
+}
+
+/// The smallest factor on lengths at rest.
+const LEAST_SHRINK: f64 = 0.05;
+
+/// A stencil at rest, shrunk as it is: about its middle, so that what was flat stays flat and every angle is kept.
+pub(crate) fn shrunk<const N: usize>(points: [Vec3; N], factor: f64) -> [Vec3; N] {
+    // the very bits where nothing shrinks
+    if factor == 1.0 {
+        return points;
+    }
+    let middle = points.iter().sum::<Vec3>() / N as f64;
+    points.map(|p| middle + factor * (p - middle))
 }
 
 /// The mean of a map over a stencil; 1 without a map.
@@ -368,6 +389,7 @@ mod tests {
             bend: Some(&twice),
             air_drag: Some(&[0.0; 4]),
             limit: Some(&twice),
+            shrink: None,
         };
         let builder = ClothBuilder::new(&points, &triangles, &material);
         let (plain, painted) = (builder.build().unwrap(), builder.clone().maps(maps).build().unwrap());
@@ -380,6 +402,48 @@ mod tests {
         assert!((energy(&painted) / energy(&plain) - 2.0).abs() < 1e-12);
         assert!(painted.air.is_empty() && plain.air.len() == 2);
         assert_eq!(painted.limits[0], plain.limits[0].scaled(2.0));
+    }
+
+    /// Cloth shrunk by a fifth is at rest when it is a fifth smaller, and as heavy as before; limits count from there.
+    #[test]
+    fn shrunk_cloth_is_at_rest_when_it_is_smaller() {
+        use dynamics::Element;
+        let (points, triangles) = square(3);
+        let material = Material::default();
+        for bending in [Bending::Hinges, Bending::Plates] {
+            let builder = ClothBuilder::new(&points, &triangles, &material).bending(bending);
+            let factor = vec![0.8; points.len()];
+            let maps = Maps { shrink: Some(&factor), ..Maps::default() };
+            let (plain, small) = (builder.build().unwrap(), builder.clone().maps(maps).build().unwrap());
+            assert!((small.report.mass - plain.report.mass).abs() < 1e-12);
+            assert!((small.report.area - 0.64 * plain.report.area).abs() < 1e-12);
+            let smaller: Vec<Vec3> = points.iter().map(|p| 0.8 * *p).collect();
+            let energy = |cloth: &Cloth, x: &[Vec3]| -> f64 {
+                let at = |v: &u32| x[*v as usize];
+                let stretch =
+                    cloth.membranes.iter().map(|(t, e)| e.value(&[at(&t[0]), at(&t[1]), at(&t[2])]));
+                stretch.sum::<f64>()
+                    + cloth.hinges.iter().map(|(t, e)| e.value(&t.each_ref().map(at))).sum::<f64>()
+                    + cloth.plates.iter().map(|(t, e)| e.value(&t.each_ref().map(at))).sum::<f64>()
+            };
+            assert!(energy(&small, &points) > 1.0 && energy(&small, &smaller) < 1e-12);
+            assert!(energy(&plain, &points) < 1e-12);
+            // bent alike it resists alike: the stiffness is the fabric's
+            let bent = |scale: f64| -> Vec<Vec3> {
+                points.iter().map(|p| scale * Vec3::new(p.x, p.y, 0.3 * p.x * p.x)).collect()
+            };
+            let bend = |cloth: &Cloth, x: &[Vec3]| {
+                let at = |v: &u32| x[*v as usize];
+                cloth.hinges.iter().map(|(t, e)| e.value(&t.each_ref().map(at))).sum::<f64>()
+                    + cloth.plates.iter().map(|(t, e)| e.value(&t.each_ref().map(at))).sum::<f64>()
+            };
+            let (one, other) = (bend(&plain, &bent(1.0)), bend(&small, &bent(0.8)));
+            assert!(one > 0.0 && (one / other - 1.0).abs() < 1e-9, "{one} {other}");
+        }
+        let nothing = vec![0.01; points.len()];
+        let maps = Maps { shrink: Some(&nothing), ..Maps::default() };
+        let refused = ClothBuilder::new(&points, &triangles, &material).maps(maps).build().unwrap_err();
+        assert!(matches!(refused, Error::Factor { what: "shrink map", point: 0, .. }));
     }
 
     #[test]

@@ -43,6 +43,7 @@ mod relief;
 #[cfg(test)]
 mod rolling;
 mod strain;
+mod tie;
 pub mod tracks;
 mod wind;
 
@@ -64,4 +65,5 @@ pub use plasticity::{Creases, Plasticity};
 pub use plate::{Plate, PlateStiffness};
 pub use relief::{Pattern, Relief};
 pub use strain::{FabricStrain, Strain, max_edge_strain, point_strain};
+pub use tie::{HeldUp, Pull, Ramp, SEAM_STRAIN, Tie, Ties};
 pub use wind::{Wind, WindField};

@@ -2,17 +2,25 @@
 //!
 //! Where such points are pinned, nothing can lead them out: their animation has them inside. Untangling would pull at the cloth around them
 //! in every step, in vain. So whatever contains one of them has no contact with that obstacle; everything else of the surface has.
+//!
+//! And points that are sewn to each other: what has one of two such points has no contact with what has the other, as if they were one point of
+//! a mesh. Contact would hold the seam open.
 
 use std::collections::BTreeSet;
 
 use geometry::Vec3;
 
 use super::{crossings, is_inside, triangles_of};
-use crate::{CollisionMesh, Error, Pair};
+use crate::{CollisionMesh, Error, Pair, PairKind};
 
-/// Pinned points, each with an obstacle that it has nothing to do with.
+/// Pinned points, each with an obstacle that it has nothing to do with; and points that are sewn to each other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Exemptions(BTreeSet<(u32, u32)>);
+pub struct Exemptions {
+    pinned: BTreeSet<(u32, u32)>,
+    /// Both ways round.
+    sewn: BTreeSet<(u32, u32)>,
+    is_sewn: Vec<bool>,
+}
 
 impl Exemptions {
     /// Adds the pinned points that are inside an obstacle when everything is at `x`, and those with a triangle through its surface
@@ -31,7 +39,7 @@ impl Exemptions {
                 triangles_of(mesh, number as u32).map(|t| t.map(|v| x[v as usize])).collect();
             let bounds = geometry::Bounds::of(corners.iter().flatten().copied());
             let inside = pinned.iter().filter(|&&p| is_inside(obstacle, &corners, &bounds, x[p as usize]));
-            self.0.extend(inside.map(|&p| (p, number as u32)));
+            self.pinned.extend(inside.map(|&p| (p, number as u32)));
         }
         for crossing in crossings(mesh, x)? {
             let Some((a, b)) = mesh.number(crossing.first).zip(mesh.number(crossing.second)) else {
@@ -42,49 +50,72 @@ impl Exemptions {
                 let held: Vec<u32> =
                     mesh.triangles()[own as usize].iter().copied().filter(|&p| is_pinned(p)).collect();
                 if mesh.surfaces()[obstacle].is_obstacle && held.len() > 1 && !self.excuses(mesh, a, b) {
-                    self.0.extend(held.iter().map(|&p| (p, obstacle as u32)));
+                    self.pinned.extend(held.iter().map(|&p| (p, obstacle as u32)));
                 }
             }
         }
         Ok(())
     }
 
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+    /// Adds two points that are sewn to each other.
+    pub fn add_sewn(&mut self, a: u32, b: u32) {
+        if a == b {
+            return;
+        }
+        self.sewn.extend([(a, b), (b, a)]);
+        for point in [a, b] {
+            let count = self.is_sewn.len().max(point as usize + 1);
+            self.is_sewn.resize(count, false);
+            self.is_sewn[point as usize] = true;
+        }
     }
 
-    /// The points, in the common numbering, each with the number of the obstacle; ascending.
+    /// Whether some of these points are sewn to some of the others.
+    fn are_sewn(&self, first: &[u32], second: &[u32]) -> bool {
+        let is_sewn = |p: &&u32| self.is_sewn.get(**p as usize) == Some(&true);
+        let pairs = |a: u32| second.iter().filter(is_sewn).any(move |&b| self.sewn.contains(&(a, b)));
+        !self.sewn.is_empty() && first.iter().filter(is_sewn).any(|&a| pairs(a))
+    }
+
+    /// Whether no pinned point is exempt.
+    pub fn is_empty(&self) -> bool {
+        self.pinned.is_empty()
+    }
+
+    /// The pinned points, in the common numbering, each with the number of the obstacle; ascending.
     pub fn iter(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
-        self.0.iter().copied()
+        self.pinned.iter().copied()
     }
 
     /// Whether a pair is to be left alone.
     pub fn is_exempt(&self, mesh: &CollisionMesh, pair: &Pair) -> bool {
-        !self.0.is_empty() && self.any(mesh, &pair.points)
+        let [a, b, c, d] = pair.points;
+        let is_sewn = match pair.kind {
+            PairKind::VertexTriangle => self.are_sewn(&[a], &[b, c, d]),
+            PairKind::EdgeEdge => self.are_sewn(&[a, b], &[c, d]),
+        };
+        is_sewn || (!self.pinned.is_empty() && self.any(mesh, &pair.points))
     }
 
     /// Whether two triangles, by their numbers in the mesh, may cross.
     pub fn excuses(&self, mesh: &CollisionMesh, a: u32, b: u32) -> bool {
-        if self.0.is_empty() {
-            return false;
-        }
-        let [[a, b, c], [d, e, f]] = [a, b].map(|t| mesh.triangles()[t as usize]);
-        self.any(mesh, &[a, b, c, d, e, f])
+        let [first, second] = [a, b].map(|t| mesh.triangles()[t as usize]);
+        let is_pinned = || self.any(mesh, &[first, second].concat());
+        self.are_sewn(&first, &second) || (!self.pinned.is_empty() && is_pinned())
     }
 
     /// Whether one of these points is exempt from the surface of another of them.
     fn any(&self, mesh: &CollisionMesh, points: &[u32]) -> bool {
         points.iter().any(|&p| {
             let mut obstacles = points.iter().map(|&q| mesh.surface_of(q) as u32);
-            obstacles.any(|obstacle| self.0.contains(&(p, obstacle)))
+            obstacles.any(|obstacle| self.pinned.contains(&(p, obstacle)))
         })
     }
 
     /// Triangles with such a corner: what they join may be on different sides of an obstacle.
     pub(super) fn has_corner(&self, mesh: &CollisionMesh, triangle: u32, obstacle: u32) -> bool {
         let corners = mesh.triangles()[triangle as usize];
-        !self.0.is_empty() && corners.iter().any(|&p| self.0.contains(&(p, obstacle)))
+        !self.pinned.is_empty() && corners.iter().any(|&p| self.pinned.contains(&(p, obstacle)))
     }
 }
 

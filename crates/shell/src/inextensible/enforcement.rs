@@ -32,16 +32,24 @@ enum Method {
 }
 
 impl InextensibleThreads {
-    /// Threads of `material` that keep their lengths at `rest` to within `max_strain`, a fraction.
+    /// Threads of `material` that keep their lengths at `rest`, times a factor at every point where there is one, to within `max_strain`, a
+    /// fraction.
     pub fn new(
         weave: Weave,
         enforcement: Enforcement,
         max_strain: f64,
         rest: &[Vec3],
+        shrink: Option<&[f64]>,
         material: &Material,
     ) -> Result<Self, crate::Error> {
-        let warp = Threads::new(rest, weave.warp.clone())?;
-        let weft = Threads::new(rest, weave.weft.clone())?;
+        let threads = |edges: &[[u32; 2]]| -> Result<Threads, crate::Error> {
+            let threads = Threads::new(rest, edges.to_vec())?;
+            Ok(match shrink {
+                Some(shrink) => threads.shrunk(shrink),
+                None => threads,
+            })
+        };
+        let (warp, weft) = (threads(&weave.warp)?, threads(&weave.weft)?);
         let method = match enforcement {
             Enforcement::Limit => {
                 let stiffness = material.stretch_warp.max(material.stretch_weft);

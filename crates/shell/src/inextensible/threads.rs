@@ -51,6 +51,15 @@ impl Threads {
         Ok(Self { edges, lengths, point_count })
     }
 
+    /// The same pieces as long as a factor on the lengths at rest makes them, given at every point: each takes the mean of its ends.
+    #[must_use]
+    pub fn shrunk(mut self, factor: &[f64]) -> Self {
+        for (length, [a, b]) in self.lengths.iter_mut().zip(&self.edges) {
+            *length *= 0.5 * (factor[*a as usize] + factor[*b as usize]);
+        }
+        self
+    }
+
     /// These pieces and others of the same body.
     #[must_use]
     pub fn and(&self, others: &Self) -> Self {
@@ -164,6 +173,15 @@ mod tests {
         assert_eq!(strain.worst, Some(0));
         x[2].y = f64::NAN;
         assert!(threads.strain(&x).largest().is_infinite());
+    }
+
+    #[test]
+    fn shrunk_threads_are_shorter() {
+        let (rest, threads) = chain(4, 2.0);
+        let small = threads.clone().shrunk(&[0.5, 0.5, 1.0, 1.0, 1.0]);
+        let shares: Vec<f64> = small.lengths().iter().zip(threads.lengths()).map(|(a, b)| a / b).collect();
+        assert_eq!(shares, [0.5, 0.75, 1.0, 1.0]);
+        assert!((small.strain(&rest).stretch - 1.0).abs() < 1e-12);
     }
 
     #[test]
