@@ -33,6 +33,7 @@ pub(crate) const ALL: &[Demo] = &[
     Demo { name: "belly", text: include_str!("../demos/belly.toml"), training: None },
     Demo { name: "costume", text: include_str!("../demos/costume.toml"), training: None },
     Demo { name: "dress", text: include_str!("../demos/dress.toml"), training: None },
+    Demo { name: "robe", text: include_str!("../demos/robe.toml"), training: None },
     Demo { name: "pudding", text: include_str!("../demos/pudding.toml"), training: None },
     Demo { name: "repair", text: include_str!("../demos/repair.toml"), training: None },
     Demo { name: "push", text: include_str!("../demos/push.toml"), training: None },

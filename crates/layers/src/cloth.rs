@@ -16,7 +16,7 @@ use crate::shared::driver::{Driver, LOOK_AHEAD};
 use crate::shared::idle::Idle;
 use crate::shared::selectors::weights;
 use crate::shared::stepping::{Method, stepping};
-use crate::shared::{Contact, FabricDials, Start};
+use crate::shared::{Contact, Elastic, FabricDials, Pins, Seam, Start, sewing};
 
 /// Turns a mesh into fabric: it falls, folds and flutters, and follows the animation where `follow` says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -59,6 +59,22 @@ pub struct Cloth {
     /// What the cloth may not pass through: itself, other meshes, simple shapes. Default: it passes through everything.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub contact: Option<Contact>,
+    /// Edges that are sewn to each other, and drawn together during the start.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sew: Vec<Seam>,
+    /// How large the cloth is at rest, as a share of what is drawn: 0.95 shrinks it by 5 %, 1.1 is a size larger. Its weight stays. Default: 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("minimum" = 0.1, "maximum" = 3.0, "x-usual" = [0.5, 1.5]))]
+    pub shrink: Option<f64>,
+    /// Painted: where it shrinks, and how much of it. Default: everywhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shrink_where: Option<Selector>,
+    /// Elastic bands, in a waist or a cuff.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub elastic: Vec<Elastic>,
+    /// Buttons and belts: points that are held to another garment, or to a body.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pins: Vec<Pins>,
     /// From the pose that the garment was drawn on into the first frame, before it: `start = {}` takes the bind pose and 1.5 seconds.
     /// Default: the cloth begins as the first frame has it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -92,6 +108,11 @@ impl Default for Cloth {
             gravity: [0.0, -9.81, 0.0],
             wind: Wind::default(),
             contact: None,
+            sew: Vec::new(),
+            shrink: None,
+            shrink_where: None,
+            elastic: Vec::new(),
+            pins: Vec::new(),
             start: None,
             pre_roll: 0.0,
             substeps: None,
@@ -113,12 +134,18 @@ impl Layer for Cloth {
         if let Err(error) = self.wind.validate() {
             diagnostics.push(Diagnostic::new("wind", error.to_string()));
         }
-        for (key, selector) in [("follow", &self.follow), ("limit_factor", &self.limit_factor)] {
+        let selectors = [
+            ("follow", &self.follow),
+            ("limit_factor", &self.limit_factor),
+            ("shrink_where", &self.shrink_where),
+        ];
+        for (key, selector) in selectors {
             if let Some(Err(error)) = selector.as_ref().map(|selector| weights(selector, input)) {
                 diagnostics.push(Diagnostic::new(key, error.to_string()));
             }
         }
         diagnostics.extend(self.contact.iter().flat_map(|contact| contact.check("contact", input)));
+        diagnostics.extend(sewing::check(&self.sew, &self.elastic, &self.pins, input));
         diagnostics.extend(self.start.as_ref().and_then(|start| start.check("start", input)));
         diagnostics
     }
@@ -134,6 +161,9 @@ impl Layer for Cloth {
         idle.say_contact(self.contact.as_ref());
         if self.fabric().is_ok_and(|fabric| fabric.limits().is_none()) {
             idle.say("", &[("limit_factor", self.limit_factor.is_some())], "the fabric has no limits");
+        }
+        if self.shrink.is_none_or(|shrink| shrink == 1.0) {
+            idle.say("", &[("shrink_where", self.shrink_where.is_some())], "nothing shrinks: `shrink` is 1");
         }
         idle.0
     }

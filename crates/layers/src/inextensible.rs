@@ -148,7 +148,9 @@ impl Inextensible {
             ThreadMethod::Projection => Enforcement::Projection,
         };
         let weave = self.weave(input, &rest)?;
-        InextensibleThreads::new(weave, enforcement, self.max_strain, &rest, &material)
+        let chosen = |selector: &Selector| Ok(weights(selector, input)?);
+        let shrink = self.cloth.shrinking(rest.len(), &chosen)?;
+        InextensibleThreads::new(weave, enforcement, self.max_strain, &rest, shrink.as_deref(), &material)
             .map_err(LayerError::new)
     }
 

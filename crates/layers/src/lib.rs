@@ -45,7 +45,10 @@ pub use enrich::Enrich;
 pub use inextensible::{Inextensible, ThreadMethod};
 pub use morph::{Interpolation, Morph, MorphForces, MorphTarget, TargetRegion};
 pub use shared::stepping::Method;
-pub use shared::{Collider, Contact, FabricDials, Faces, Form, MaterialDials, Obstacle, SheetDials, Start};
+pub use shared::{
+    Collider, Contact, Elastic, FabricDials, Faces, Form, MaterialDials, Obstacle, Pins, Seam, SheetDials,
+    Start,
+};
 pub use skeleton::{Anatomy, Part as FleshPart, Skeleton, Solution};
 pub use smoke::{
     Bar, Channel, Disc, Ends, Image, Noise, PathKey, Repeat, Scalar, Silhouette, Smoke, SmokeSource, Stroke,

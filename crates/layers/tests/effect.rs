@@ -114,6 +114,11 @@ fn every_setting_of_cloth_has_an_effect() {
             ("limit_shear", "0.02"),
             ("limit_factor", "{ height = { from = 0.0, to = 40.0 } }"),
             ("start", "{ seconds = 0.1 }"),
+            ("sew", "[{ distance = 100.0 }]"),
+            ("shrink", "0.9"),
+            ("elastic", "[{ along = \"all\", length = 0.8 }]"),
+            ("pins", "[{ from = { group = \"fly\" }, to = { group = \"hoist\" } }]"),
+            ("shrink_where", "{ group = \"fly\" }"),
         ],
         without_effect: &[],
     });
@@ -154,6 +159,11 @@ fn every_setting_of_inextensible_has_an_effect() {
             ("limit_shear", "1e-4"),
             ("limit_factor", "{ group = \"hoist\" }"),
             ("start", "{ seconds = 0.1 }"),
+            ("sew", "[{ distance = 100.0 }]"),
+            ("shrink", "0.9"),
+            ("elastic", "[{ along = \"all\", length = 0.8 }]"),
+            ("pins", "[{ from = { group = \"fly\" }, to = { group = \"hoist\" } }]"),
+            ("shrink_where", "{ group = \"fly\" }"),
         ],
         without_effect: &[],
     });

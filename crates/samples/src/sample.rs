@@ -197,6 +197,11 @@ pub fn all() -> &'static [Sample] {
             summary: "a dress of 5,000 points for that person at rest, alone",
             make: crate::dress,
         },
+        Sample {
+            name: "robe",
+            summary: "two panels of a robe for that person, 5,000 points, to be sewn",
+            make: crate::robe,
+        },
         Sample { name: "arm", summary: "a round arm that bends; a sculpted muscle", make: crate::arm },
         Sample {
             name: "shoulder",

@@ -30,6 +30,11 @@ impl Cloth {
 }
 
 impl Finer {
+    /// From weights of the coarse points to those of the fine ones.
+    pub(crate) fn of_weights(&self) -> Prolongation {
+        self.weights.clone()
+    }
+
     /// Weights of the coarse points on the fine ones.
     pub(crate) fn weights(&self, coarse: &[f32]) -> Vec<f32> {
         on_fine(&self.weights, coarse)

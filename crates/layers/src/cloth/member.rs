@@ -9,10 +9,12 @@ use shell::{ClothActor, ClothBuilder, ClothReport, ClothSetup, InextensibleThrea
 use shot::{LayerError, Target};
 
 use super::Cloth;
+use super::finer::Finer;
 use crate::shared::Contact;
 use crate::shared::driver::Member;
 use crate::shared::points::corner_uvs;
 use crate::shared::selectors::weights;
+use crate::shared::sewing::Sewn;
 
 impl Cloth {
     /// A cloth that stretches as its membranes let it or, with threads, one whose threads do not.
@@ -33,11 +35,12 @@ impl Cloth {
         let wind = self.wind.field().map_err(LayerError::new)?;
         let limit = self.limit_factor.as_ref().map(chosen).transpose()?;
         let limit: Option<Vec<f64>> = limit.map(|factor| factor.into_iter().map(f64::from).collect());
+        let shrink = self.shrinking(mesh.point_count(), &chosen)?;
         let cloth = ClothBuilder::new(&rest, &triangles, &material)
             .uvs(uvs.as_ref().map_or(Uvs::None, |uvs| Uvs::PerCorner(uvs)))
             .wind(Arc::new(wind))
             .bending(self.bending)
-            .maps(Maps { limit: limit.as_deref(), ..Maps::default() })
+            .maps(Maps { limit: limit.as_deref(), shrink: shrink.as_deref(), ..Maps::default() })
             .build()
             .map_err(LayerError::new)?;
         let follow = match &self.follow {
@@ -86,10 +89,34 @@ impl Cloth {
             start: self.start.clone(),
             wind: self.wind.fastest(),
             is_same_mesh: true,
+            sewn: Sewn {
+                seams: self.sew.clone(),
+                elastics: self.elastic.clone(),
+                pins: self.pins.clone(),
+                stiffness: 0.5 * (material.stretch_warp + material.stretch_weft),
+                finer: finer.as_ref().map(Finer::of_weights),
+            },
             finer: finer.map(|finer| finer.reshape),
             notes,
             warnings,
         })
+    }
+}
+
+impl Cloth {
+    /// How large the cloth is at rest, at every point; none where it is as it was drawn.
+    pub(crate) fn shrinking(
+        &self,
+        points: usize,
+        chosen: &dyn Fn(&Selector) -> Result<Vec<f32>, LayerError>,
+    ) -> Result<Option<Vec<f64>>, LayerError> {
+        let Some(shrink) = self.shrink.filter(|shrink| *shrink != 1.0) else { return Ok(None) };
+        Ok(Some(match &self.shrink_where {
+            Some(selector) => {
+                chosen(selector)?.into_iter().map(|weight| 1.0 + f64::from(weight) * (shrink - 1.0)).collect()
+            }
+            None => vec![shrink; points],
+        }))
     }
 }
 

@@ -81,6 +81,7 @@ impl Enrich {
             start: None,
             wind: 0.0,
             is_same_mesh: true,
+            sewn: crate::shared::sewing::Sewn::default(),
             finer: None,
             notes,
             warnings,

@@ -3,7 +3,7 @@
 //! A layer keeps `contact: Option<Contact>` among its settings and makes a [`Skin`] with it; the driver makes one [`Collider`] of the
 //! skins of all that is simulated together, and hands [`Collider::collision`] to the scene in every frame.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use clip::{Clip, FilePath, LeadIn, Selector};
@@ -498,6 +498,10 @@ pub struct Collider {
     free_pieces: Vec<Option<Vec<u32>>>,
     /// Which surface, and which of its points, each attached point is.
     order: Vec<(usize, usize)>,
+    /// Which point of the body each attached point is, where it is one.
+    attached: Vec<Option<u32>>,
+    /// Points of delivered surfaces that are sewn to each other.
+    sewn: BTreeSet<[(usize, usize); 2]>,
     triangles: Vec<Vec<[u32; 3]>>,
     rate: f64,
     /// How many frames come before the first one.
@@ -541,6 +545,8 @@ impl Collider {
             surfaces,
             free_pieces,
             order,
+            attached: attached.iter().map(|parts| (parts.len() == 1).then(|| parts[0].0)).collect(),
+            sewn: BTreeSet::new(),
             collision: BarrierContact::new(pieces, Attachment::embedded(attached), obstacles)
                 .map_err(LayerError::new)?,
             sources,
@@ -606,6 +612,31 @@ impl Collider {
             self.collision.exempt_pinned(x, &places).map_err(LayerError::new)?;
         }
         Ok(())
+    }
+
+    /// Lets points of the body that are sewn to each other touch.
+    pub(crate) fn exempt_sewn(&mut self, pairs: &[(u32, u32)]) {
+        if pairs.is_empty() {
+            return;
+        }
+        let attached = self.attached.iter().enumerate();
+        let number: BTreeMap<u32, usize> = attached.filter_map(|(i, point)| Some(((*point)?, i))).collect();
+        let found = pairs.iter().filter_map(|(a, b)| Some([*number.get(a)?, *number.get(b)?]));
+        let found: Vec<[usize; 2]> = found.collect();
+        self.collision.exempt_sewn(found.iter().map(|&[a, b]| (a as u32, b as u32)));
+        let both = |[a, b]: [usize; 2]| [[self.order[a], self.order[b]], [self.order[b], self.order[a]]];
+        self.sewn = found.into_iter().flat_map(both).collect();
+    }
+
+    /// Whether a crossing of delivered surfaces is at a seam, where they touch.
+    fn is_sewn(&self, crossing: &Crossing) -> bool {
+        let corners = |(surface, triangle): (u32, u32)| {
+            let surface = surface as usize;
+            let triangles = self.surfaces.get(surface).map(|(_, triangles)| triangles[triangle as usize]);
+            triangles.into_iter().flatten().map(move |p| (surface, p as usize))
+        };
+        !self.sewn.is_empty()
+            && corners(crossing.first).any(|a| corners(crossing.second).any(|b| self.sewn.contains(&[a, b])))
     }
 
     /// A sentence for each obstacle that pinned points pass through.
@@ -717,6 +748,10 @@ impl Collider {
         let (followed, crossings): (Vec<_>, Vec<_>) = crossings
             .into_iter()
             .partition(|c| is_exact(c.first) && is_exact(c.second) || self.is_excused(c));
+        let (sewn, crossings): (Vec<_>, Vec<_>) = crossings.into_iter().partition(|c| self.is_sewn(c));
+        if !sewn.is_empty() {
+            result.figures.add("intersections/at seams", "", sewn.len() as f64);
+        }
         let simulated = |surface: u32| (surface as usize) < delivered.len();
         let with_itself = crossings.iter().filter(|c| c.first.0 == c.second.0).count();
         let each_other = crossings

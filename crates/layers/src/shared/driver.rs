@@ -9,8 +9,8 @@ use std::sync::atomic::AtomicBool;
 
 use clip::{Frame, LeadIn};
 use dynamics::{
-    Actor, ActorReport, Advanced, BodyBuilder, CUT_SIZES, ContactModel, DeliveredSurface, Scene, Settings,
-    Steps, Substeps, Window, middle,
+    Actor, ActorReport, Advanced, Body, BodyBuilder, CUT_SIZES, ContactModel, DeliveredSurface, Scene,
+    Settings, Steps, Substeps, Window, middle,
 };
 use geometry::{Bounds, Vec3};
 use shot::{FrameResult, LayerError, Reshape, Simulation, Target};
@@ -18,6 +18,7 @@ use shot::{FrameResult, LayerError, Reshape, Simulation, Target};
 use super::contact::{Collider, Skin};
 use super::middles::Middles;
 use super::points::to_vectors;
+use super::sewing::{Anchor, Sewing, Sewn};
 use super::start::{Disentangled, Start};
 use super::stepping::explain;
 use super::watch::Watch;
@@ -48,6 +49,8 @@ pub(crate) struct Member {
     pub(crate) touches: bool,
     /// Whether what it gives back has the points of its input, so that what follows exactly is the input's own numbers.
     pub(crate) is_same_mesh: bool,
+    /// What is sewn to it.
+    pub(crate) sewn: Sewn,
     /// A finer mesh that is simulated in place of its input's, which carries it along.
     pub(crate) finer: Option<Reshape>,
     pub(crate) notes: Vec<(String, String)>,
@@ -59,6 +62,7 @@ pub(crate) struct Driver {
     scene: Scene,
     collider: Option<Collider>,
     members: Vec<Driven>,
+    sewing: Sewing,
     input: Input,
     pre_roll: f64,
     /// Frames of the input that come before the first one.
@@ -84,19 +88,26 @@ struct Input {
     frames: BTreeMap<usize, Arc<Frame>>,
     points: BTreeMap<(usize, usize), Arc<[Vec3]>>,
     middles: BTreeMap<usize, Middles>,
+    /// Of a mesh that is simulated: places on others that it is pinned to. They come behind its points.
+    anchors: BTreeMap<usize, Vec<Anchor>>,
 }
 
 impl Driver {
     /// One simulation of all members.
     pub(crate) fn new(mut members: Vec<Member>) -> Result<Self, LayerError> {
+        // while inputs are as the artist has them
+        let mut sewing = Sewing::new(&members)?;
         let lead_in = led_in(&mut members)?;
         refine(&mut members);
+        let anchors = anchored(&mut members, &sewing)?;
         let Some(first) = members.first() else {
             return Err(LayerError::new("there is nothing to simulate"));
         };
         let target = first.input.clone();
-        let has_own_points =
-            |member: &Member| member.is_same_mesh && member.rest.len() == member.input.mesh().point_count();
+        let has_own_points = |member: &Member| {
+            let anchors = anchors.get(&member.input.mesh).map_or(0, Vec::len);
+            member.is_same_mesh && member.rest.len() == member.input.mesh().point_count() + anchors
+        };
         let has_own_points = members.iter().all(has_own_points);
         let stepping = common_stepping(&members)?;
         let is_alone = members.len() == 1;
@@ -118,7 +129,12 @@ impl Driver {
             cast.push((member.actor, member.body));
             skins.push((member.skin, member.input));
         }
-        let scene = Scene::new(cast, &rest, stepping).map_err(explain)?;
+        let rate = target.clip.frame_rate_hz;
+        match lead_in.as_ref().map_or(0, LeadIn::count) {
+            0 => sewing.begin(pre_roll, pre_roll),
+            frames => sewing.begin(frames as f64 / rate, frames as f64 / rate - pre_roll),
+        }
+        let scene = Scene::tied(cast, sewing.energies(), &rest, stepping).map_err(explain)?;
         let mut collider = if touches { Some(Collider::new(skins, &scene, lead_in.as_ref())?) } else { None };
         let lead_in = lead_in.map_or(0, |lead_in| lead_in.count());
         let mut input = Input {
@@ -127,14 +143,18 @@ impl Driver {
             frames: BTreeMap::new(),
             points: BTreeMap::new(),
             middles: BTreeMap::new(),
+            anchors,
         };
+        if let Some(collider) = collider.as_mut() {
+            collider.exempt_sewn(sewing.pairs());
+        }
         if let Some(collider) = collider.as_mut().filter(|_| has_own_points) {
             let mut frames = Vec::new();
             // a collar may be drawn into the body, or come there by the way into the first frame
             for frame in if lead_in > 0 { vec![0, lead_in] } else { vec![0] } {
                 let mut places = Vec::new();
                 for member in &driven {
-                    places.extend_from_slice(&input.points(frame, member.mesh)?);
+                    places.extend_from_slice(&input.places(frame, member.mesh)?);
                 }
                 frames.push((frame, places));
             }
@@ -142,7 +162,7 @@ impl Driver {
         }
         let size = Bounds::of(rest.iter().copied()).diagonal();
         let watch = Watch::new(scene.body().strongest_gravity(), wind, size, pre_roll);
-        Ok(Self { scene, collider, members: driven, input, pre_roll, lead_in, watch })
+        Ok(Self { scene, collider, members: driven, sewing, input, pre_roll, lead_in, watch })
     }
 
     /// Puts everything in the pose that it starts in, and brings it along into the first frame.
@@ -156,6 +176,7 @@ impl Driver {
             if let Some(collider) = &self.collider {
                 told.note(collider.collision.report());
             }
+            self.sewing.note(&self.scene.state.positions);
             self.judge(&windows)?;
         }
         Ok((reset, told))
@@ -177,7 +198,7 @@ impl Driver {
         if let Some(collider) = self.collider.as_mut().filter(|_| self.pre_roll > 0.0) {
             collider.place(-(self.pre_roll * rate).ceil() / rate, self.scene.drift())?;
         }
-        let collider = &mut self.collider;
+        let (collider, sewing) = (&mut self.collider, &mut self.sewing);
         let mut frame = |scene: &mut Scene, time: f64| -> Result<Advanced, dynamics::Error> {
             if let Some(collider) = collider.as_mut() {
                 let held = collider.hold(time, 1.0 / rate, scene.drift());
@@ -187,6 +208,7 @@ impl Driver {
             if let Some(collider) = collider {
                 told.note(collider.collision.report());
             }
+            sewing.note(&scene.state.positions);
             Ok(advanced)
         };
         let reset = self.scene.pre_roll(self.pre_roll, rate, &mut frame).map_err(explain)?;
@@ -204,7 +226,9 @@ impl Driver {
             }
             _ => self.lead_in(meshes)?,
         };
-        warnings.extend(told.sentence(self.input.target.clip.frame_rate_hz));
+        let rate = self.input.target.clip.frame_rate_hz;
+        warnings.extend(told.sentence(rate));
+        warnings.extend(self.sewing.sentence(&self.scene.state.positions, rate));
         Ok(reset)
     }
 
@@ -248,6 +272,10 @@ impl Driver {
             collider.limit_delivered(&self.scene.state.positions, &mut surfaces)?;
         }
         let input = self.input.frame(index)?;
+        let own =
+            |member: usize, p: usize| Vec3::from(input.points[self.members[member].mesh][p].map(f64::from));
+        self.sewing.weld(&mut surfaces, &own);
+        self.sewing.report(&self.scene.state.positions, result);
         let mut frame = (*input).clone();
         for (member, DeliveredSurface { positions, exact }) in self.members.iter().zip(&surfaces) {
             let own = &input.points[member.mesh];
@@ -356,6 +384,23 @@ fn led_in(members: &mut [Member]) -> Result<Option<LeadIn>, LayerError> {
     Ok(Some(lead_in))
 }
 
+/// Gives members points behind their own where they are pinned to other meshes: known ones, without mass.
+fn anchored(members: &mut [Member], sewing: &Sewing) -> Result<BTreeMap<usize, Vec<Anchor>>, LayerError> {
+    let mut anchored = BTreeMap::new();
+    for (member, anchors) in members.iter_mut().zip(&sewing.anchors) {
+        if anchors.is_empty() {
+            continue;
+        }
+        let body = std::mem::replace(&mut member.body, Body::builder(Vec::new()));
+        let more = Body::builder(vec![0.0; anchors.len()]).known(vec![true; anchors.len()]);
+        member.body = body.append(more).map_err(explain)?.0;
+        let clip = &member.input.clip;
+        member.rest.extend(anchors.iter().map(|anchor| anchor.place(&clip.meshes[anchor.mesh].rest())));
+        anchored.insert(member.input.mesh, anchors.clone());
+    }
+    Ok(anchored)
+}
+
 /// Cuts the meshes of members finer that ask for it, in everybody's input. After the lead-in, in which it is the coarse ones that hang on joints.
 fn refine(members: &mut [Member]) {
     let Some(mut clip) = members.first().map(|member| member.input.clip.clone()) else { return };
@@ -433,6 +478,19 @@ impl Input {
         Ok(points)
     }
 
+    /// The points of a mesh, and behind them the places that it is pinned to.
+    fn places(&mut self, index: usize, mesh: usize) -> Result<Arc<[Vec3]>, LayerError> {
+        let points = self.points(index, mesh)?;
+        let Some(anchors) = self.anchors.get(&mesh).cloned().filter(|anchors| !anchors.is_empty()) else {
+            return Ok(points);
+        };
+        let mut places = points.to_vec();
+        for anchor in anchors {
+            places.push(anchor.place(&self.points(index, anchor.mesh)?));
+        }
+        Ok(places.into())
+    }
+
     /// How far a mesh goes from frame to frame around `index`.
     fn steps(&mut self, index: usize, mesh: usize) -> Result<Steps, LayerError> {
         let mut middles = self.middles.remove(&mesh).unwrap_or_default();
@@ -453,7 +511,7 @@ impl Input {
             let mut frames = [None, None, None, None];
             for (offset, frame) in frames.iter_mut().enumerate() {
                 let at = (index + offset).checked_sub(2).filter(|at| self.target.clip.has_frame(*at));
-                *frame = at.map(|at| self.points(at, mesh)).transpose()?;
+                *frame = at.map(|at| self.places(at, mesh)).transpose()?;
             }
             let steps = self.steps(index, mesh)?;
             windows.push(Window { index, lead_in: self.lead_in, frame_rate_hz, frames, steps });

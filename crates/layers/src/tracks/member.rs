@@ -109,6 +109,7 @@ impl Tracks {
             start: None,
             wind: settings.wind.fastest(),
             is_same_mesh: settings.is_same_mesh(),
+            sewn: crate::shared::sewing::Sewn::default(),
             finer: None,
             notes,
             warnings,
