@@ -73,6 +73,9 @@ impl Seen {
             "sphere",
             "height",
             "levels",
+            "sew",
+            "elastic",
+            "pins",
         ];
         let of_tracks =
             ["fabric", "tests", "tests.regions", "then", "fade", "loosen", "relief", "relief.shape"];
@@ -127,6 +130,9 @@ fn properties(schema: &Value, table: &str) -> Value {
         "start" => definition("Start"),
         "contact" => definition("Contact"),
         "obstacle" => definition("Obstacle"),
+        "sew" => definition("Seam"),
+        "elastic" => definition("Elastic"),
+        "pins" => definition("Pins"),
         "box" => definition("BoxRegion"),
         "sphere" => definition("SphereRegion"),
         "levels" => definition("LevelsRegion"),
