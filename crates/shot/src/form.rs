@@ -93,8 +93,12 @@ mod tests {
         let text = "cups = 2\n[[steps]]\nname = \"stir\"\n";
         let form = Form::<Recipe>::parse("cake.toml", text).unwrap();
         assert_eq!((form.value.cups, form.value.steps[0].name.as_str()), (2.0, "stir"));
-        let placed = form.placed(Diagnostic::new("steps[0].name", "do not"));
-        assert_eq!((placed.line(), placed.excerpt()), (3, "\"stir\""));
+        let Error::Invalid(Diagnostics(refused)) =
+            form.refused(vec![Diagnostic::new("steps[0].name", "do not")])
+        else {
+            panic!()
+        };
+        assert_eq!((refused[0].line(), refused[0].excerpt()), (3, "\"stir\""));
         let Err(Diagnostics(found)) =
             Form::<Recipe>::parse("cake.toml", "cups = \"two\"\n[[steps]]\nnam = 1\n")
         else {
