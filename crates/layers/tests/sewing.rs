@@ -161,21 +161,21 @@ fn skirt_on_post() -> Clip {
 fn an_elastic_waist_holds_a_skirt_by_friction() {
     let clip = skirt_on_post();
     let text = "pre_roll = 0.2\ncontact = { friction = 0.6, obstacles = [{ mesh = \"post\" }] }\n";
-    let top = |layer: &dyn Layer| {
+    let height = |layer: &dyn Layer, row: usize| {
         let last = baked(layer, &clip, 1, 14).pop().unwrap();
-        let y = points(&last, 1)[..32].iter().map(|p| p.y).sum::<f64>() / 32.0;
+        let y = points(&last, 1)[32 * row..][..32].iter().map(|p| p.y).sum::<f64>() / 32.0;
         (last, y)
     };
-    for waist in ["waist", "second"] {
+    for (waist, row, drawn_at) in [("waist", 0, 1.0), ("second", 2, 0.94)] {
         let elastic =
             format!("elastic = [{{ along = {{ group = \"{waist}\" }}, length = 0.6, stiffness = 40.0 }}]");
-        let (last, held) = top(&layer(&format!("{text}{elastic}")));
-        assert!(held > 0.9, "{waist}: {held}");
+        let (last, held) = height(&layer(&format!("{text}{elastic}")), row);
+        assert!(held > drawn_at - 0.08, "{waist}: {held}");
         let drawn = figure(&last, "elastic/drawn out");
-        assert!(drawn > 5.0 && drawn < 60.0, "it is as long as the post is round: {drawn}");
+        assert!(drawn > 1.0 && drawn < 60.0, "it is as long as the post is round: {drawn}");
         assert_eq!(figure(&last, "intersections/obstacles"), 0.0);
     }
-    let (_, fallen) = top(&layer(text));
+    let (_, fallen) = height(&layer(text), 0);
     assert!(fallen < 0.8, "{fallen}");
 }
 
