@@ -1,6 +1,7 @@
 //! Is the result worse than its input? What nobody would want is told once, with the frame to look at and what to turn.
 
 use clip::Clip;
+use geometry::{SurfaceQuery, Vec3};
 
 use super::LayerBake;
 use crate::CountCrossings;
@@ -25,7 +26,7 @@ impl LayerBake {
         told.extend(count.and_then(|count| self.more_crossings(below, count)));
         told.extend(self.left(below));
         told.extend(self.torn());
-        told.extend(self.jammed());
+        told.extend(self.jammed(below));
         self.warnings.extend(told);
     }
 
@@ -75,17 +76,81 @@ impl LayerBake {
     }
 
     /// The first frame is not asked: whatever comes before it is in its time.
-    fn jammed(&self) -> Option<(usize, String)> {
+    fn jammed(&self, below: &Clip) -> Option<(usize, String)> {
         let mut seconds: Vec<f64> = self.seconds.iter().flatten().copied().collect();
         seconds.sort_by(f64::total_cmp);
         let usual = *seconds.get(seconds.len() / 2)?;
         let known = self.seconds.iter().enumerate().filter_map(|(frame, seconds)| Some((frame, (*seconds)?)));
         let (frame, longest) =
             known.skip(1).reduce(|most, next| if next.1 > most.1 { next } else { most })?;
-        let text = format!(
-            "the frame took {longest:.1} s, and a usual one {usual:.2} s: something jams there; look whether animated parts press the cloth or flesh against each other"
-        );
-        (longest > JAM_SECONDS && longest > JAMS * usual).then_some((frame, text))
+        if longest <= JAM_SECONDS || longest <= JAMS * usual {
+            return None;
+        }
+        let place = self.pressed(below, frame).unwrap_or_else(|| {
+            String::from("look whether animated parts press the cloth or flesh against each other")
+        });
+        Some((
+            frame,
+            format!(
+                "the frame took {longest:.1} s, and a usual one {usual:.2} s: something jams there; {place}"
+            ),
+        ))
+    }
+
+    /// Where the animation presses the layer's meshes hardest: the point of theirs that is furthest inside another mesh, or that moved furthest since the frame
+    /// before.
+    fn pressed(&self, below: &Clip, frame: usize) -> Option<String> {
+        let points = |index: usize, mesh: usize| -> Option<Vec<Vec3>> {
+            let points = below.frame(index).ok()?.points.into_iter().nth(mesh)?;
+            Some(points.iter().map(|p| Vec3::from(p.map(f64::from))).collect())
+        };
+        let name = |mesh: usize| below.meshes.get(mesh).map_or("", |mesh| mesh.name.as_str());
+        let mut deepest: Option<(f64, usize, usize, usize, Vec3)> = None;
+        for other in (0..below.meshes.len()).filter(|mesh| !self.meshes.contains(mesh)) {
+            let Ok(surface) = SurfaceQuery::new(points(frame, other)?, below.meshes[other].point_triangles())
+            else {
+                continue;
+            };
+            for &mesh in &self.meshes {
+                for (point, p) in points(frame, mesh)?.into_iter().enumerate() {
+                    // far away nothing is inside
+                    let depth = if surface.bounds().contains(p) { -surface.signed_distance(p) } else { 0.0 };
+                    if depth > deepest.map_or(0.0, |known| known.0) {
+                        deepest = Some((depth, point, mesh, other, p));
+                    }
+                }
+            }
+        }
+        if let Some((depth, point, mesh, other, p)) = deepest {
+            return Some(format!(
+                "look near ({:.3}, {:.3}, {:.3}): point {point} of `{}` is animated {:.1} cm inside `{}`",
+                p.x,
+                p.y,
+                p.z,
+                name(mesh),
+                100.0 * depth,
+                name(other)
+            ));
+        }
+        let mut fastest: Option<(f64, usize, usize, Vec3)> = None;
+        for &mesh in &self.meshes {
+            let before = points(frame.checked_sub(1)?, mesh)?;
+            for (point, (p, q)) in points(frame, mesh)?.into_iter().zip(before).enumerate() {
+                if p.distance(q) > fastest.map_or(0.0, |known| known.0) {
+                    fastest = Some((p.distance(q), point, mesh, p));
+                }
+            }
+        }
+        let (way, point, mesh, p) = fastest?;
+        Some(format!(
+            "look near ({:.3}, {:.3}, {:.3}), where point {point} of `{}` is animated {:.1} cm further than in the frame before, \
+             and whether parts press against each other there",
+            p.x,
+            p.y,
+            p.z,
+            name(mesh),
+            100.0 * way
+        ))
     }
 }
 
@@ -152,5 +217,27 @@ mod tests {
         assert_eq!(told(&[], &[0.1, 0.1, 4.0]), [], "seconds are no jam");
         let found = told(&[], &[1.0, 1.0, 11.0]);
         assert!(found[0].0 == 2 && found[0].1.contains("jams"), "{found:?}");
+    }
+
+    /// Where a jam is: the point that is furthest inside something else.
+    #[test]
+    fn a_jam_is_told_with_its_place() {
+        let corner =
+            |i: u32| [f32::from((i & 1) as u8), f32::from((i >> 1 & 1) as u8), f32::from((i >> 2) as u8)];
+        let sides = [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]];
+        let triangles: Vec<[u32; 3]> =
+            sides.iter().flat_map(|&[a, b, c, d]| [[a, b, c], [a, c, d]]).collect();
+        let cube = Mesh::new("body", (0..8).map(corner).collect(), &triangles);
+        let sheet = vec![[0.5, 0.9, 0.5], [0.5, 0.75, 0.5], [3.0, 0.5, 0.5]];
+        let cloth = Mesh::new("skirt", sheet.clone(), &[[0, 1, 2]]);
+        let frame = Frame { points: vec![sheet, cube.rest_points.clone()], pose: Vec::new() };
+        let frames = Arc::new(MemoryFrames::new(vec![frame; 3]));
+        let mut layer = layer(&[], &[1.0, 1.0, 11.0]);
+        layer.judge(&Clip::new("t", 24.0, vec![cloth, cube], None, frames), None);
+        let [(2, text)] = &layer.warnings[..] else { panic!("{:?}", layer.warnings) };
+        assert!(
+            text.contains("(0.500, 0.750, 0.500): point 1 of `skirt` is animated 25.0 cm inside `body`"),
+            "{text}"
+        );
     }
 }
