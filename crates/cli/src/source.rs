@@ -67,6 +67,11 @@ impl Reading {
         &self.trust
     }
 
+    /// The same for another animation of a file.
+    pub(crate) fn of_clip(&self, name: &str) -> Self {
+        Self { clip: Some(name.to_owned()), ..self.clone() }
+    }
+
     /// Opens what the path names.
     pub(crate) fn open(&self, path: &Path) -> Result<Clip, CliError> {
         open(path, &self.options(), &self.trust, self.baked.as_deref())

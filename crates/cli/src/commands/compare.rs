@@ -12,7 +12,7 @@ use self::intersections::Intersections;
 use crate::comparison::Comparison;
 use crate::console::Console;
 use crate::error::{self, CliError};
-use crate::source::Trust;
+use crate::source::Reading;
 use crate::{interrupt, source};
 
 /// Compare two animations: distances frame by frame, strain, topology
@@ -29,8 +29,11 @@ pub(crate) struct Arguments {
     /// Fail with exit code 4 when topologies or frame counts differ or any point is farther away than this, in metres
     #[arg(long, value_name = "METRES")]
     within: Option<f64>,
+    /// The second file's animation, where it is called otherwise than the first's [default: as --clip says]
+    #[arg(long, value_name = "NAME", help_heading = "Reading")]
+    clip_b: Option<String>,
     #[command(flatten)]
-    trust: Trust,
+    reading: Reading,
     /// Answer with one JSON object
     #[arg(long)]
     pub(crate) json: bool,
@@ -38,9 +41,12 @@ pub(crate) struct Arguments {
 
 impl Arguments {
     pub(crate) fn run(&self, console: &Console) -> Result<(), CliError> {
-        let a = self.trust.open(&self.a)?;
+        let a = self.reading.open(&self.a)?;
         let Some(second) = &self.b else { return self.cross(&[(&self.a, &a)], console, None) };
-        let b = self.trust.open(second)?;
+        let b = match &self.clip_b {
+            Some(name) => self.reading.of_clip(name).open(second)?,
+            None => self.reading.open(second)?,
+        };
         let found = measure(&a, &b, console)?;
         let pair = [(&self.a, &a), (second, &b)];
         if self.intersections {
