@@ -97,6 +97,25 @@ pub enum Error {
         /// How many there should be.
         expected: usize,
     },
+    /// A joint was asked for that does not move the points of a mesh.
+    #[error("there is no {kind} `{name}` in {place}{}{}", hint(known), if instead.is_empty() { String::new() } else { format!(". {instead}") })]
+    NoSuchJoint {
+        /// What it is.
+        kind: &'static str,
+        /// What was asked for.
+        name: String,
+        /// Where it was looked for.
+        place: String,
+        /// What there is, nearest in spelling first.
+        known: Vec<String>,
+        /// What would choose points, in the words of a shot file.
+        instead: String,
+    },
+    /// Joints were to be chosen by what only points have.
+    #[error(
+        "a skeleton without a mesh has no points: its joints are chosen by `joint`, `all`, and `any`, `not`, `sum`, `difference` of these"
+    )]
+    NotOfJoints,
     /// A name was asked for that does not exist.
     #[error("there is no {kind} `{name}` in {place}{}", hint(known))]
     NoSuchName {

@@ -62,7 +62,9 @@ pub use lead_in::LeadIn;
 pub use material::{Image, Material};
 pub use mesh::{Group, Mesh, MorphTarget, Part};
 pub use scene::Placement;
-pub use select::{BoxRegion, HeightRegion, LevelsRegion, Selector, SphereRegion};
+pub use select::{
+    Adjusted, Adjustment, BoxRegion, HeightRegion, JointRegion, LevelsRegion, Names, Selector, SphereRegion,
+};
 pub use skeleton::{Joint, Skeleton, Skin, Transform};
 pub use tets::{
     TET_ENDINGS, TetGroup, TetMaterial, Tets, cut_away, read_lattice, read_tets, write_lattice, write_tets,

@@ -32,6 +32,8 @@ pub struct Mesh {
     pub groups: Vec<Group>,
     /// How the skeleton moves the points, when it does.
     pub skin: Option<Skin>,
+    /// The joint that it hangs on as a whole, where no skin moves it: a hat on a head.
+    pub parent: Option<usize>,
     /// Sculpted shapes that the file names; frames have them blended in already.
     pub morph_targets: Vec<MorphTarget>,
 }
@@ -88,6 +90,7 @@ impl Mesh {
             smoothing: Vec::new(),
             groups: Vec::new(),
             skin: None,
+            parent: None,
             morph_targets: Vec::new(),
         }
     }

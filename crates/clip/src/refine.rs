@@ -67,6 +67,7 @@ impl Mesh {
         let rest = once.prolongation.vectors(&self.rest());
         let mesh = Self {
             name: self.name.clone(),
+            parent: self.parent,
             rest_points: rest.iter().map(|p| p.as_vec3().to_array()).collect(),
             uvs: halved(&self.uvs),
             more_uvs: self.more_uvs.iter().map(halved).collect(),

@@ -12,7 +12,20 @@ impl Clip {
         if frame_rate_hz == self.frame_rate_hz {
             return self.clone();
         }
-        let per_frame = self.frame_rate_hz / frame_rate_hz;
+        let mut clip = self.at_steps(self.frame_rate_hz / frame_rate_hz);
+        clip.frame_rate_hz = frame_rate_hz;
+        clip
+    }
+
+    /// The clip played so many times as fast, at its frame rate: half as fast it lasts twice as long. What lies between frames is found as by
+    /// [`resampled`](Self::resampled).
+    #[must_use]
+    pub fn retimed(&self, speed: f64) -> Clip {
+        if speed == 1.0 { self.clone() } else { self.at_steps(speed) }
+    }
+
+    /// The frames at every so many of its own.
+    fn at_steps(&self, per_frame: f64) -> Clip {
         // a last frame that is met but for rounding is met
         let count = (self.frame_count().saturating_sub(1) as f64 / per_frame + 1e-6).floor() as usize + 1;
         let count = count.min(self.frame_count().saturating_mul(1_000_000));
@@ -23,7 +36,6 @@ impl Clip {
             count: if self.frame_count() == 0 { 0 } else { count },
         };
         let mut clip = self.with_frames(Arc::new(frames));
-        clip.frame_rate_hz = frame_rate_hz;
         clip.cuts.iter_mut().for_each(|cut| *cut = (*cut as f64 / per_frame - 1e-6).ceil() as usize);
         clip.cuts.retain(|cut| *cut < count);
         clip.cuts.dedup();
@@ -139,6 +151,20 @@ mod tests {
         }
         // where frames coincide they are the same to the bit
         assert_eq!(clip.resampled(30.0).frame(3).unwrap(), clip.frame(12).unwrap());
+    }
+
+    /// Half as fast is twice as long, at the same rate; points and joints are in between.
+    #[test]
+    fn another_speed_keeps_the_rate() {
+        let clip = moving(21);
+        let slow = clip.retimed(0.5);
+        assert_eq!((slow.frame_rate_hz, slow.frame_count()), (120.0, 41));
+        assert_eq!(slow.frame(24).unwrap(), clip.frame(12).unwrap());
+        let between = slow.frame(3).unwrap();
+        assert!((between.points[0][0][0] - 1.5).abs() < 1e-6);
+        assert!(between.pose[0].rotation.angle_between(Quat::from_rotation_z(0.15)) < 1e-3);
+        let fast = clip.retimed(4.0);
+        assert_eq!((fast.frame_count(), fast.frame(5).unwrap()), (6, clip.frame(20).unwrap()));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use geometry::Vec3;
 use glam::{DMat4, DQuat, Mat4};
 
-use crate::{Clip, Frame, Frames, Grid, Joint, Material, Mesh, Result, Skeleton, Transform};
+use crate::{Clip, Frame, Frames, Grid, Joint, Material, Mesh, Result, Skeleton, Skin, Transform};
 
 /// Where a clip stands in a scene, and when.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,13 +20,27 @@ pub struct Placement {
     pub scale: f64,
     /// The joint of the scene that carries it from the rest pose on.
     pub parent: Option<usize>,
+    /// Further joints that carry what has no skin and no joints of its own: each point by all of them, most by the nearest, as if it were skinned to
+    /// them. Nothing without `parent`.
+    pub more_parents: Vec<usize>,
+    /// The scene's pose in which it is placed. Default: the rest pose.
+    pub pose: Option<Vec<Transform>>,
     /// The frame of the scene at which it begins; until then it stands in its first frame.
     pub start: usize,
 }
 
 impl Default for Placement {
     fn default() -> Self {
-        Self { name: None, offset: Vec3::ZERO, rotation: DQuat::IDENTITY, scale: 1.0, parent: None, start: 0 }
+        Self {
+            name: None,
+            offset: Vec3::ZERO,
+            rotation: DQuat::IDENTITY,
+            scale: 1.0,
+            parent: None,
+            more_parents: Vec::new(),
+            pose: None,
+            start: 0,
+        }
     }
 }
 
@@ -49,9 +63,20 @@ impl Clip {
         let joints = self.skeleton.as_ref().map_or(0, |skeleton| skeleton.joints.len());
         let parent = placement.parent.filter(|parent| *parent < joints).map(|joint| Parent {
             joint,
-            rest_from_world: rest_of(self, joint).inverse(),
+            rest_from_world: rest_of(self, joint, placement.pose.as_deref()).inverse(),
             skeleton: self.skeleton.clone().unwrap_or_default(),
         });
+        // what moves by itself is carried by one joint; several carry what would stand still
+        let several: Vec<usize> = match other.skeleton {
+            Some(_) => Vec::new(),
+            None => placement
+                .parent
+                .iter()
+                .chain(&placement.more_parents)
+                .copied()
+                .filter(|j| *j < joints)
+                .collect(),
+        };
         let parent_from_clip =
             parent.as_ref().map_or(world_from_clip, |parent| parent.rest_from_world * world_from_clip);
 
@@ -59,8 +84,23 @@ impl Clip {
         for mesh in &other.meshes {
             let name = name_of(mesh, other.meshes.len(), placement);
             let name = unique(name, |name| scene.mesh_index(name).is_some());
-            scene.meshes.push(placed_mesh(mesh, name, world_from_clip, joints, self.materials.len()));
+            let mut placed = placed_mesh(mesh, name, world_from_clip, joints, self.materials.len());
+            match several.len() {
+                0 | 1 if placed.skin.is_none() => {
+                    placed.parent = placed.parent.or(parent.as_ref().map(|parent| parent.joint));
+                }
+                0 | 1 => {}
+                _ => {
+                    placed.skin =
+                        Some(carried_by(self, &several, placement.pose.as_deref(), &placed.rest_points))
+                }
+            }
+            scene.meshes.push(placed);
         }
+        let carried: Vec<Option<Skin>> = match several.len() {
+            0 | 1 => vec![None; other.meshes.len()],
+            _ => scene.meshes[self.meshes.len()..].iter().map(|mesh| mesh.skin.clone()).collect(),
+        };
         scene.materials.extend(other.materials.iter().map(|material| moved(material, self.images.len())));
         scene.images.extend(other.images.iter().cloned());
         if let Some(skeleton) = &other.skeleton {
@@ -92,6 +132,7 @@ impl Clip {
             world_from_clip,
             parent_from_clip,
             parent,
+            carried,
             roots: roots.map(|joint| joint.parent.is_none()).collect(),
         }))
     }
@@ -103,10 +144,14 @@ impl Clip {
     }
 }
 
-/// `world_from_joint` in the rest pose.
-fn rest_of(clip: &Clip, joint: usize) -> DMat4 {
-    let world = clip.skeleton.as_ref().map(|skeleton| skeleton.world_from_joints(&skeleton.rest_pose()));
-    world.map_or(DMat4::IDENTITY, |world| world[joint].as_dmat4())
+/// `world_from_joint` in a pose, or in the rest pose.
+fn rest_of(clip: &Clip, joint: usize, pose: Option<&[Transform]>) -> DMat4 {
+    let Some(skeleton) = &clip.skeleton else { return DMat4::IDENTITY };
+    let world = match pose {
+        Some(pose) => skeleton.world_from_joints(pose),
+        None => skeleton.world_from_joints(&skeleton.rest_pose()),
+    };
+    world.get(joint).map_or(DMat4::IDENTITY, Mat4::as_dmat4)
 }
 
 fn name_of(mesh: &Mesh, meshes: usize, placement: &Placement) -> String {
@@ -128,6 +173,7 @@ fn unique(name: String, taken: impl Fn(&str) -> bool) -> String {
 fn placed_mesh(mesh: &Mesh, name: String, world_from_clip: DMat4, joints: usize, materials: usize) -> Mesh {
     let mut mesh = Mesh { name, ..mesh.clone() };
     place(&mut mesh.rest_points, world_from_clip);
+    mesh.parent = mesh.parent.map(|joint| joint + joints);
     for part in &mut mesh.parts {
         part.material = part.material.map(|material| material + materials);
     }
@@ -141,6 +187,44 @@ fn placed_mesh(mesh: &Mesh, name: String, world_from_clip: DMat4, joints: usize,
         }
     }
     mesh
+}
+
+/// A skin by which several joints carry points, each most by the joint that is nearest at rest.
+///
+/// w_j ∝ d_j⁻⁴, d_j the distance of the point from joint j: 1 at a joint, ½ in the middle between two, smooth everywhere else. Shepard 1968 with the
+/// power that keeps its influence near.
+fn carried_by(clip: &Clip, joints: &[usize], pose: Option<&[Transform]>, rest_points: &[[f32; 3]]) -> Skin {
+    let rests: Vec<DMat4> = joints.iter().map(|&joint| rest_of(clip, joint, pose)).collect();
+    let influences = |point: &[f32; 3]| {
+        let point = Vec3::from(point.map(f64::from));
+        let near =
+            rests.iter().map(|rest| rest.w_axis.truncate().distance_squared(point).max(1e-12).powi(-2));
+        let near: Vec<f64> = near.collect();
+        let sum: f64 = near.iter().sum();
+        near.iter().enumerate().map(|(bind, near)| (bind as u32, (near / sum) as f32)).collect()
+    };
+    Skin {
+        binds: joints.iter().zip(&rests).map(|(&joint, rest)| (joint, rest.inverse().as_mat4())).collect(),
+        influences: rest_points.iter().map(influences).collect(),
+    }
+}
+
+/// Points in the world moved by a skin: Σ w_j W_j W̄_j⁻¹ p.
+fn carry(points: &mut [[f32; 3]], skin: &Skin, world: &[Mat4]) {
+    let moved: Vec<DMat4> = skin
+        .binds
+        .iter()
+        .map(|(joint, joint_from_rest)| {
+            world.get(*joint).map_or(DMat4::IDENTITY, |world| world.as_dmat4() * joint_from_rest.as_dmat4())
+        })
+        .collect();
+    for (point, influences) in points.iter_mut().zip(&skin.influences) {
+        let own = Vec3::from(point.map(f64::from));
+        let parts = influences
+            .iter()
+            .map(|&(bind, weight)| f64::from(weight) * moved[bind as usize].transform_point3(own));
+        *point = parts.sum::<Vec3>().as_vec3().to_array();
+    }
 }
 
 /// A material whose pictures stand so much further down the list.
@@ -191,6 +275,8 @@ struct AddedFrames {
     world_from_clip: DMat4,
     parent_from_clip: DMat4,
     parent: Option<Parent>,
+    /// For each mesh of the other, how several joints carry it, where they do.
+    carried: Vec<Option<Skin>>,
     /// Which joints of the other have no parent of their own.
     roots: Vec<bool>,
 }
@@ -214,16 +300,26 @@ impl Frames for AddedFrames {
     fn read(&self, index: usize) -> Result<Frame> {
         let [own, others] = self.at(index)?;
         let (mut frame, other) = (self.scene.read(own)?, self.other.read(others)?);
+        let world = self
+            .parent
+            .as_ref()
+            .map(|parent| parent.skeleton.world_from_joints(&frame.pose))
+            .unwrap_or_default();
         let placed = match &self.parent {
             Some(parent) => {
-                let world = parent.skeleton.world_from_joints(&frame.pose);
                 let world = world.get(parent.joint).map_or(DMat4::IDENTITY, Mat4::as_dmat4);
                 world * self.parent_from_clip
             }
             None => self.world_from_clip,
         };
-        for mut points in other.points {
-            place(&mut points, placed);
+        for (mesh, mut points) in other.points.into_iter().enumerate() {
+            match self.carried.get(mesh).and_then(Option::as_ref) {
+                Some(skin) => {
+                    place(&mut points, self.world_from_clip);
+                    carry(&mut points, skin, &world);
+                }
+                None => place(&mut points, placed),
+            }
             frame.points.push(points);
         }
         for (joint, transform) in other.pose.into_iter().enumerate() {
@@ -287,7 +383,7 @@ mod tests {
     use glam::{Quat, Vec3 as Vec3f};
 
     use super::*;
-    use crate::{MemoryFrames, Skin};
+    use crate::MemoryFrames;
 
     /// A triangle that rides on the second of two joints, which turns by a quarter from the first frame to the second.
     fn arm() -> Clip {
@@ -410,5 +506,30 @@ mod tests {
         assert_eq!(scene.materials[1].base_color_image, Some(1));
         assert_eq!(scene.materials[1].gltf.as_ref().unwrap()["normalTexture"]["index"], 1);
         assert_eq!(scene.materials[0].gltf.as_ref().unwrap()["normalTexture"]["index"], 0);
+    }
+
+    /// Between two joints a still sheet is carried by both: at each of them as by it alone, and skinned to them so that others know.
+    #[test]
+    fn several_joints_carry_what_stands_still() {
+        let points = vec![[1.0, 0.0, 0.0], [2.0, 0.0, 0.0], [1.5, 0.0, 1.0]];
+        let sheet = Clip::still(Mesh::new("cape", points, &[[0, 1, 2]]), 24.0, 1);
+        let placement = Placement { parent: Some(0), more_parents: vec![1], ..Placement::default() };
+        let scene = arm().with_added(&sheet, &placement);
+        let cape = &scene.meshes[1];
+        let skin = cape.skin.as_ref().unwrap();
+        assert_eq!(skin.binds.iter().map(|bind| bind.0).collect::<Vec<_>>(), [0, 1]);
+        assert!((skin.influences[2][0].1 - 0.5).abs() < 1e-6, "half way between the two");
+        for index in 0..scene.frame_count() {
+            let frame = scene.frame(index).unwrap();
+            let world = scene.skeleton.as_ref().unwrap().world_from_joints(&frame.pose);
+            for (deformed, point) in skin.deform(&cape.rest_points, &world).iter().zip(&frame.points[1]) {
+                assert!((Vec3f::from(*deformed) - Vec3f::from(*point)).length() < 1e-5, "frame {index}");
+            }
+            // it begins at the shoulder, which only turns on the spot
+            assert!((Vec3f::from(frame.points[1][0]) - Vec3f::X).length() < 1e-5, "frame {index}");
+        }
+        // one joint carries it as a whole
+        let alone = arm().with_added(&sheet, &Placement { parent: Some(1), ..Placement::default() });
+        assert_eq!((alone.meshes[1].parent, alone.meshes[1].skin.is_none()), (Some(1), true));
     }
 }

@@ -3,25 +3,36 @@
 //! A selector gives every point of a mesh a weight between zero and one. Places are those of the clip's first frame:
 //! what the artist sees when the shot is opened. In names, `*` stands for anything.
 
+mod adjust;
+mod joints;
+mod written;
+
 use std::path::Path;
 
 use geometry::{Topology, Vec3};
 use serde::{Deserialize, Serialize};
 
-use crate::{Clip, Error, FilePath, Files, Mesh, Result};
+use crate::{Clip, Error, FilePath, Files, Group, Mesh, Result};
+
+pub use adjust::{Adjusted, Adjustment};
+pub use joints::JointRegion;
 
 /// Chooses points of a mesh, in a shot file `{ group = "hoist" }`, `{ height = { from = 1.0, to = 1.2 } }`, `"all"`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "schemars",
+    derive(schemars::JsonSchema),
+    schemars(rename_all = "snake_case", transform = written::with_adjustments)
+)]
 pub enum Selector {
     /// Every point.
     All,
-    /// The weights of a group: painted colours (`color.r`), an OBJ group, a joint's influence. With `*` for anything, the largest of all
-    /// groups whose names fit.
-    Group(String),
-    /// How much a joint moves each point, by the mesh's skin. With `*` for anything, how much all joints together whose names fit.
-    Joint(String),
+    /// The weights of a group: painted colours (`color.r`), an OBJ group, a joint's influence. Of a list, or with `*` for anything, the largest
+    /// of all groups whose names fit.
+    Group(Names),
+    /// How much a joint moves each point: by the mesh's skin, or wholly where the mesh hangs on it. Of a list, or with `*` for anything, how much
+    /// all joints together whose names fit. With `within`, what is so near to where the joint is.
+    Joint(Names),
     /// What lies in a box.
     Box(BoxRegion),
     /// What lies in a sphere.
@@ -44,6 +55,40 @@ pub enum Selector {
     Difference(Vec<Selector>),
     /// Another selector's weights spread or sharpened: what a joint moves by half or more can follow it exactly.
     Levels(LevelsRegion),
+    /// What is near to where joints are: `{ joint = "chest", within = 0.2 }`.
+    #[cfg_attr(feature = "schemars", schemars(skip))]
+    NearJoint(JointRegion),
+    /// Any of these with its weights changed: `{ joint = "foot", at_least = 0.5 }`.
+    #[cfg_attr(feature = "schemars", schemars(skip))]
+    Adjusted(Adjusted),
+}
+
+/// One name or several; in each, `*` stands for anything.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(untagged)]
+pub enum Names {
+    /// This one.
+    One(String),
+    /// Each of these.
+    Several(Vec<String>),
+}
+
+impl Names {
+    /// The names, as they were written.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        let names = match self {
+            Self::One(name) => std::slice::from_ref(name),
+            Self::Several(names) => names,
+        };
+        names.iter().map(String::as_str)
+    }
+}
+
+impl From<&str> for Names {
+    fn from(name: &str) -> Self {
+        Self::One(name.into())
+    }
 }
 
 /// Weights of a selector, stretched so that `from` becomes zero and `to` one, then blurred.
@@ -133,6 +178,26 @@ impl Selector {
         rest.ends_with(tail)
     }
 
+    /// Whether a mesh has every group that this names: where a shot names no mesh, one that has them is meant.
+    pub fn has_its_groups(&self, mesh: &Mesh) -> bool {
+        let all = |selectors: &[Self]| selectors.iter().all(|selector| selector.has_its_groups(mesh));
+        match self {
+            Self::Group(names) => names.iter().all(|name| groups_called(mesh, name).next().is_some()),
+            Self::Any(selectors) | Self::Sum(selectors) | Self::Difference(selectors) => all(selectors),
+            Self::Not(of) => of.has_its_groups(mesh),
+            Self::Levels(levels) => levels.of.has_its_groups(mesh),
+            Self::Adjusted(adjusted) => adjusted.of.has_its_groups(mesh),
+            Self::All
+            | Self::Joint(_)
+            | Self::NearJoint(_)
+            | Self::Box(_)
+            | Self::Sphere(_)
+            | Self::Height(_)
+            | Self::Component(_)
+            | Self::File(_) => true,
+        }
+    }
+
     /// A weight for each point of a mesh. Side files are those of `files`: a folder will do.
     pub fn weights(&self, clip: &Clip, mesh: usize, files: impl Into<Files>) -> Result<Vec<f32>> {
         self.weights_among(clip, mesh, &files.into())
@@ -155,8 +220,10 @@ impl Selector {
         let weights_of = |selector: &Self| selector.weights_among(clip, mesh, files);
         match self {
             Self::All => Ok(vec![1.0; shape.point_count()]),
-            Self::Group(name) => group_weights(shape, name),
-            Self::Joint(name) => joint_weights(clip, shape, name),
+            Self::Group(names) => group_weights(shape, names),
+            Self::Joint(names) => joints::weights(clip, mesh, names),
+            Self::NearJoint(region) => region.weights(clip, mesh),
+            Self::Adjusted(adjusted) => Ok(adjusted.adjusted(shape, weights_of(&adjusted.of)?)),
             Self::Box(region) => by_place(&|p| {
                 let (min, max) = (Vec3::from(region.min), Vec3::from(region.max));
                 let outside = (min - p).max(p - max).max(Vec3::ZERO).length();
@@ -251,45 +318,27 @@ fn smooth(s: f64) -> f64 {
     s * s * (3.0 - 2.0 * s)
 }
 
-fn group_weights(mesh: &Mesh, name: &str) -> Result<Vec<f32>> {
-    // a group that is really called so is meant
-    if let Some(group) = mesh.group(name) {
-        return Ok(group.weights.clone());
-    }
-    let mut fitting = mesh.groups.iter().filter(|group| Selector::fits(name, &group.name));
-    let Some(first) = fitting.next() else {
-        let known = mesh.groups.iter().map(|group| group.name.clone());
-        return Err(Error::no_such_name("group", name, format!("mesh `{}`", mesh.name), known));
-    };
-    let mut weights = first.weights.clone();
-    for group in fitting {
-        weights.iter_mut().zip(&group.weights).for_each(|(weight, other)| *weight = weight.max(*other));
+fn group_weights(mesh: &Mesh, names: &Names) -> Result<Vec<f32>> {
+    let mut weights = vec![0.0_f32; mesh.point_count()];
+    for name in names.iter() {
+        let mut fitting = groups_called(mesh, name).peekable();
+        if fitting.peek().is_none() {
+            let known = mesh.groups.iter().map(|group| group.name.clone());
+            return Err(Error::no_such_name("group", name, format!("mesh `{}`", mesh.name), known));
+        }
+        for group in fitting {
+            weights.iter_mut().zip(&group.weights).for_each(|(weight, other)| *weight = weight.max(*other));
+        }
     }
     Ok(weights)
 }
 
-fn joint_weights(clip: &Clip, mesh: &Mesh, name: &str) -> Result<Vec<f32>> {
-    let joints = clip.skeleton.as_ref().map_or(&[][..], |skeleton| skeleton.joints.as_slice());
-    let names: Vec<Option<&str>> = mesh
-        .skin
-        .iter()
-        .flat_map(|skin| &skin.binds)
-        .map(|&(joint, _)| joints.get(joint).map(|joint| joint.name.as_str()))
-        .collect();
-    // a joint that is really called so is meant
-    let chosen: Vec<bool> = match names.iter().position(|known| *known == Some(name)) {
-        Some(exact) => (0..names.len()).map(|bind| bind == exact).collect(),
-        None => names.iter().map(|known| known.is_some_and(|known| Selector::fits(name, known))).collect(),
-    };
-    let Some(skin) = mesh.skin.as_ref().filter(|_| chosen.contains(&true)) else {
-        let known = names.into_iter().flatten().map(str::to_owned);
-        return Err(Error::no_such_name("joint", name, format!("the skin of mesh `{}`", mesh.name), known));
-    };
-    let is_chosen = |bind: u32| chosen.get(bind as usize).is_some_and(|chosen| *chosen);
-    let weight = |of_point: &Vec<(u32, f32)>| {
-        of_point.iter().filter(|&&(bind, _)| is_chosen(bind)).map(|&(_, weight)| weight).sum()
-    };
-    Ok(skin.influences.iter().map(weight).collect())
+/// The groups that a name means: the one that is really called so, or all that fit it.
+fn groups_called<'a>(mesh: &'a Mesh, name: &'a str) -> impl Iterator<Item = &'a Group> {
+    let exact = mesh.group(name);
+    let fitting =
+        mesh.groups.iter().filter(move |group| exact.is_none() && Selector::fits(name, &group.name));
+    exact.into_iter().chain(fitting)
 }
 
 fn component_weights(mesh: &Mesh, number: usize) -> Result<Vec<f32>> {
@@ -473,6 +522,110 @@ mod tests {
             ["root", "ear_l", "ear_r"].iter().all(|name| words.contains(&format!("`{name}`"))),
             "{words}"
         );
+    }
+
+    /// Adjustments stand beside a selector's own key, and are the same when they have been written and read again.
+    #[test]
+    fn any_map_is_adjusted() {
+        let adjusted = |text: &str| {
+            let selector: Selector = serde_json::from_str(text).unwrap();
+            let written = serde_json::to_string(&selector).unwrap();
+            assert_eq!(serde_json::from_str::<Selector>(&written).unwrap(), selector, "{written}");
+            selector.weights(&clip(), 0, Path::new("")).unwrap()
+        };
+        assert_eq!(adjusted(r#"{"group":"hoist","at_least":0.5}"#)[..3], [1.0, 1.0, 0.0]);
+        assert_eq!(adjusted(r#"{"group":"hoist","at_least":0.6}"#)[..3], [1.0, 0.0, 0.0]);
+        assert_eq!(
+            adjusted(r#"{"group":"hoist","at_least":0.0}"#)[..3],
+            [1.0, 1.0, 0.0],
+            "nothing stays nothing"
+        );
+        assert_eq!(adjusted(r#"{"group":"hoist","gain":1.5}"#)[..3], [1.0, 0.75, 0.0]);
+        assert_eq!(adjusted(r#"{"group":"hoist","invert":true}"#)[..3], [0.0, 0.5, 1.0]);
+        assert_eq!(adjusted(r#"{"group":"hoist","blur":1}"#)[..3], [0.5; 3]);
+        // in this order: 1, ¾, 0 → 1, 1, 0 → ⅔ each → ⅓
+        let all = adjusted(r#"{"group":"hoist","gain":1.5,"at_least":0.7,"blur":1,"invert":true}"#);
+        assert!((all[0] - 1.0 / 3.0).abs() < 1e-6, "{all:?}");
+        assert_eq!(
+            adjusted(r#"{"height":{"from":0.5,"to":1},"invert":true}"#),
+            [1.0, 1.0, 1.0, 0.0, 0.0, 0.0]
+        );
+        assert_eq!(
+            adjusted(r#"{"any":[{"component":1},{"group":"hoist","at_least":0.5}]}"#)[..3],
+            [1.0, 1.0, 0.0]
+        );
+        assert_eq!(adjusted(r#"{"group":["hoist","fly.*"]}"#), [1.0, 0.5, 0.0, 0.5, 0.5, 1.0]);
+        for wrong in
+            [r#"{"group":"hoist","at_most":0.5}"#, r#"{"at_least":0.5}"#, r#"{"group":"hoist","within":1}"#]
+        {
+            assert!(serde_json::from_str::<Selector>(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    /// A scene with two joints at heights 0 and 1, the second turned so that its own x axis points up.
+    fn jointed() -> Clip {
+        let up = glam::Quat::from_rotation_z(std::f32::consts::FRAC_PI_2);
+        let joint = |name: &str, y: f32| Joint {
+            name: name.into(),
+            parent: None,
+            rest: Transform {
+                translation: glam::Vec3::new(0.0, y, 0.0),
+                rotation: up,
+                ..Transform::IDENTITY
+            },
+        };
+        let skeleton = Skeleton { joints: vec![joint("hip", 0.0), joint("chest", 1.0)] };
+        let frame = crate::Frame { points: clip().frame(0).unwrap().points, pose: skeleton.rest_pose() };
+        let frames = std::sync::Arc::new(crate::MemoryFrames::new(vec![frame]));
+        Clip::new("scene", 24.0, clip().meshes, Some(skeleton), frames)
+    }
+
+    #[test]
+    fn what_is_near_a_joint_needs_no_skin() {
+        let scene = jointed();
+        let of =
+            |text: &str| serde_json::from_str::<Selector>(text).unwrap().weights(&scene, 0, Path::new(""));
+        assert_eq!(of(r#"{"joint":"chest","within":0.1}"#).unwrap(), [0.0, 0.0, 0.0, 1.0, 0.0, 0.0]);
+        assert_eq!(of(r#"{"joint":["hip","chest"],"within":0.1}"#).unwrap(), [1.0, 0.0, 0.0, 1.0, 0.0, 0.0]);
+        // one along the joint's own x is one up
+        assert_eq!(of(r#"{"joint":"hip","within":0.1,"offset":[1,0,0]}"#).unwrap()[3], 1.0);
+        assert_eq!(of(r#"{"joint":"chest","within":0.5,"falloff":1}"#).unwrap()[4], 0.5);
+        assert_eq!(of(r#"{"joint":"*","within":0.1,"invert":true}"#).unwrap()[..2], [0.0, 1.0]);
+        assert!(of(r#"{"joint":"cheast","within":1}"#).unwrap_err().to_string().contains("`chest`"));
+    }
+
+    /// A mesh without a skin says what would work in its place.
+    #[test]
+    fn a_joint_that_moves_no_point_leads_on() {
+        let mut scene = jointed();
+        let of = |scene: &Clip, name: &str| Selector::Joint(name.into()).weights(scene, 0, Path::new(""));
+        let words = of(&scene, "chest").unwrap_err().to_string();
+        for way in [
+            "no joint `chest` in the skin of mesh `flag`; it has none",
+            "`{ joint = \"chest\", within = 0.2 }`",
+            "`{ height = { from = 0.80, to = 1.00 } }`",
+            "`box`",
+        ] {
+            assert!(words.contains(way), "{words}");
+        }
+        // a hat hangs on its head as a whole
+        scene.meshes[0].parent = Some(1);
+        assert_eq!(of(&scene, "ch*").unwrap(), [1.0; 6]);
+        let words = of(&scene, "hip").unwrap_err().to_string();
+        assert!(words.contains("`{ joint = \"chest\" }` is all of it"), "{words}");
+    }
+
+    #[test]
+    fn joints_of_a_skeleton_are_chosen_by_name() {
+        let skeleton = jointed().skeleton.unwrap();
+        let of = |text: &str| serde_json::from_str::<Selector>(text).unwrap().joint_weights(&skeleton);
+        assert_eq!(of(r#""all""#).unwrap(), [1.0, 1.0]);
+        assert_eq!(of(r#"{"joint":"h*"}"#).unwrap(), [1.0, 0.0]);
+        assert_eq!(of(r#"{"not":{"joint":"hip"}}"#).unwrap(), [0.0, 1.0]);
+        assert_eq!(of(r#"{"joint":"hip","gain":0.25}"#).unwrap(), [0.25, 0.0]);
+        assert_eq!(of(r#"{"difference":["all",{"joint":"chest"}]}"#).unwrap(), [1.0, 0.0]);
+        assert!(of(r#"{"joint":"knee"}"#).unwrap_err().to_string().contains("in the scene; there are"));
+        assert!(of(r#"{"height":{"from":0,"to":1}}"#).unwrap_err().to_string().contains("chosen by `joint`"));
     }
 
     #[test]

@@ -157,8 +157,8 @@ impl FilmRenderer<'_> {
 pub(crate) fn stage<'a>(film: &FilmLook, bake: &'a Bake) -> Result<Stage<'a>, Error> {
     let look = Look { wireframe: film.wireframe, drawing: film.drawing(), ..Look::default() };
     let clips = match film.beside_input {
-        true => vec![("input", &bake.input), ("result", &bake.clip)],
-        false => vec![("", &bake.clip)],
+        true => vec![("input", &bake.input), ("result", &bake.scene)],
+        false => vec![("", &bake.scene)],
     };
     let stage = Stage::new(&clips, film.view.into(), look, [film.width, film.height])?;
     Ok(if film.go_along { stage.going_along(film.view.into())? } else { stage })

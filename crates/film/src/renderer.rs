@@ -30,6 +30,7 @@ pub struct FilmRenderer<'a> {
 
 /// The scene's meshes as they are seen through the box of smoke.
 struct Scene<'a> {
+    clip: &'a Clip,
     painter: Painter<'a>,
     camera: Camera,
     /// How many times as wide as high what the camera sees is.
@@ -58,7 +59,13 @@ impl<'a> FilmRenderer<'a> {
             false => None,
             true => {
                 let (camera, aspect) = camera(shot, bake, &look)?;
-                Some(Scene { painter: Painter::new(&bake.clip), camera, aspect, drawing: look.drawing() })
+                Some(Scene {
+                    clip: &bake.scene,
+                    painter: Painter::new(&bake.scene),
+                    camera,
+                    aspect,
+                    drawing: look.drawing(),
+                })
             }
         };
         let stage = match passes.is_empty() {
@@ -233,7 +240,7 @@ impl<'a> FilmRenderer<'a> {
         let [width, height] = self.size;
         let nothing = fluid(Picture::new(width, height, vec![[0.0; 4]; width * height]))?;
         let Some(scene) = &self.scene else { return Ok(nothing) };
-        let points = self.clip.frame(frame)?;
+        let points = scene.clip.frame(frame)?;
         // in the proportions of the box, then stretched over the picture as the fields are
         let across = (height as f64 * scene.aspect).round().clamp(1.0, 8192.0);
         let size = [across as u32, height as u32];

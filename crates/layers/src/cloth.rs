@@ -6,7 +6,7 @@
 mod finer;
 mod member;
 
-use clip::{Mesh, Selector};
+use clip::{Clip, Mesh, Selector};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shell::{Bending, Material, Wind};
@@ -14,7 +14,7 @@ use shot::{Diagnostic, GroupMember, Layer, LayerError, Reshape, Settings, Simula
 
 use crate::shared::driver::{Driver, LOOK_AHEAD};
 use crate::shared::idle::Idle;
-use crate::shared::selectors::weights;
+use crate::shared::selectors::{hangs_on_nothing, weights};
 use crate::shared::stepping::{Method, stepping};
 use crate::shared::{Contact, Elastic, FabricDials, Pins, Seam, Start, sewing};
 
@@ -147,6 +147,10 @@ impl Layer for Cloth {
         diagnostics.extend(self.contact.iter().flat_map(|contact| contact.check("contact", input)));
         diagnostics.extend(sewing::check(&self.sew, &self.elastic, &self.pins, input));
         diagnostics.extend(self.start.as_ref().and_then(|start| start.check("start", input)));
+        diagnostics.extend(hangs_on_nothing(self.follow.as_ref(), input).map(|message| {
+            let help = "hang it there with `parent` under `[[input.add]]`: one joint, or a list";
+            Diagnostic::new("follow", message).with_help(help)
+        }));
         diagnostics
     }
 
@@ -169,11 +173,7 @@ impl Layer for Cloth {
     }
 
     fn suits(&self, mesh: &Mesh) -> bool {
-        let has_group = match &self.follow {
-            Some(Selector::Group(name)) => mesh.group(name).is_some(),
-            _ => true,
-        };
-        has_group && !mesh.faces.is_empty()
+        self.follow.as_ref().is_none_or(|follow| follow.has_its_groups(mesh)) && !mesh.faces.is_empty()
     }
 
     fn look_ahead(&self, _: &Target) -> usize {
@@ -183,6 +183,10 @@ impl Layer for Cloth {
 
     fn reshape(&self, input: &Target) -> Result<Option<Reshape>, LayerError> {
         Ok(self.finer(input.mesh()).map(|finer| finer.reshape))
+    }
+
+    fn scenery(&self, input: &Target) -> Result<Vec<Clip>, LayerError> {
+        self.contact.as_ref().map_or(Ok(Vec::new()), |contact| contact.scenery(input))
     }
 
     fn prepare(&self, input: &Target) -> Result<Box<dyn Simulation>, LayerError> {

@@ -2,13 +2,14 @@
 //!
 //! The physics is the solid crate's, the time stepping the engine's; here are the dials.
 
+mod apart;
 mod filling;
 mod maps;
 mod member;
 mod skin;
 mod thin;
 
-use clip::{FilePath, Mesh, Selector};
+use clip::{Clip, FilePath, Mesh, Selector};
 use dynamics::Integrator;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -94,7 +95,8 @@ pub struct Enrich {
     #[schemars(extend("minimum" = 1e-6, "maximum" = 1e6))]
     pub edge: Option<f64>,
     /// A pose in which parts that touch at rest are apart: a frame of the input, or a file with the same mesh. Tets are made there, so
-    /// that a hand on a belly is not grown together with it. Default: they are made at rest.
+    /// that a hand on a belly is not grown together with it. `false`: they are made at rest. Default: at rest, unless they would join there what is apart
+    /// in other frames; then in the frame that parts it best, which is told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub separated: Option<Separated>,
     /// Which points are animated; the rest is completed by physics alone. Default: all.
@@ -142,6 +144,8 @@ pub enum FleshTets {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Separated {
+    /// `false`: none, whatever other frames show.
+    Sought(bool),
     /// This frame of the input.
     Frame(#[schemars(extend("minimum" = 0, "maximum" = 10_000_000))] usize),
     /// The mesh of a file.
@@ -340,16 +344,16 @@ impl Layer for Enrich {
     }
 
     fn suits(&self, mesh: &Mesh) -> bool {
-        let has = |selector: &Selector| match selector {
-            Selector::Group(name) => mesh.group(name).is_some(),
-            _ => true,
-        };
-        !mesh.faces.is_empty() && self.selectors().iter().all(|(_, selector)| has(selector))
+        !mesh.faces.is_empty() && self.selectors().iter().all(|(_, selector)| selector.has_its_groups(mesh))
     }
 
     fn look_ahead(&self, _: &Target) -> usize {
         // velocities of the fit are central differences, and cuts show by the steps around them
         LOOK_AHEAD
+    }
+
+    fn scenery(&self, input: &Target) -> Result<Vec<Clip>, LayerError> {
+        self.contact.as_ref().map_or(Ok(Vec::new()), |contact| contact.scenery(input))
     }
 
     fn prepare(&self, input: &Target) -> Result<Box<dyn Simulation>, LayerError> {

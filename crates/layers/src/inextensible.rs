@@ -4,7 +4,7 @@
 //! a projection puts them back to their lengths after it. The membranes stay, so that a step ends near what is
 //! asked and no force has to be undone. Quads stay quads from file to solver; their sides are the threads.
 
-use clip::{Mesh, Selector};
+use clip::{Clip, Mesh, Selector};
 use geometry::{Vec2, Vec3};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -103,6 +103,10 @@ impl Layer for Inextensible {
 
     fn look_ahead(&self, input: &Target) -> usize {
         self.cloth.look_ahead(input)
+    }
+
+    fn scenery(&self, input: &Target) -> Result<Vec<Clip>, LayerError> {
+        self.cloth.contact.as_ref().map_or(Ok(Vec::new()), |contact| contact.scenery(input))
     }
 
     fn prepare(&self, input: &Target) -> Result<Box<dyn Simulation>, LayerError> {

@@ -6,6 +6,7 @@ pub(crate) mod idle;
 mod material;
 pub(crate) mod middles;
 pub(crate) mod points;
+mod scenery;
 pub(crate) mod selectors;
 pub(crate) mod sewing;
 pub(crate) mod start;

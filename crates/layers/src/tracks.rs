@@ -7,7 +7,7 @@ mod functions;
 mod member;
 mod silhouette;
 
-use clip::{FilePath, Mesh, Selector};
+use clip::{Clip, FilePath, Mesh, Selector};
 use geometry::{Prolongation, Scheme, Vec3};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -293,6 +293,10 @@ impl Layer for Tracks {
 
     fn parts(&self, input: &Target) -> Result<Option<Vec<f32>>, LayerError> {
         Ok(Some(self.pieces(input)?.painted()))
+    }
+
+    fn scenery(&self, input: &Target) -> Result<Vec<Clip>, LayerError> {
+        self.contact.as_ref().map_or(Ok(Vec::new()), |contact| contact.scenery(input))
     }
 
     fn prepare(&self, input: &Target) -> Result<Box<dyn Simulation>, LayerError> {

@@ -337,7 +337,7 @@ files = []
 report = false
 "#;
     let apart = bake(text).unwrap();
-    let welded = bake(&text.replace("separated = 1\n", "")).unwrap();
+    let welded = bake(&text.replace("separated = 1\n", "separated = false\n")).unwrap();
     assert_ne!(apart.clip.frame(2).unwrap(), welded.clip.frame(2).unwrap());
     let (input, output) = (apart.input.frame(2).unwrap(), apart.clip.frame(2).unwrap());
     let far = input.points[0].iter().zip(&output.points[0]).map(|(a, b)| mean(&[*a]).distance(mean(&[*b])));
@@ -381,6 +381,23 @@ report = false
     }
     let far = input.points[0].iter().zip(&output.points[0]).map(|(a, b)| mean(&[*a]).distance(mean(&[*b])));
     assert!(far.fold(0.0, f64::max) < 0.3, "flesh stays with the body");
+}
+
+/// Captured people are near themselves everywhere: a dancer's legs under her skirt.
+#[test]
+fn legs_under_a_skirt_are_not_grown_together() {
+    let Some(folder) = assets("sequences/samba") else { return };
+    let text = format!(
+        "[input]\nfile = {:?}\nmesh = {:?}\nframe_rate = 24.0\n[[layer]]\nkind = \"enrich\"\ntets = 8000\nsimulate = false\n[output]\nfiles = []\nreport = false\n",
+        folder.join("samba.pc2").to_string_lossy(),
+        folder.join("samba.obj").to_string_lossy(),
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let (out, frames) = (Some(folder.path().into()), Some("0-1".parse().unwrap()));
+    let options = BakeOptions { out, frames, ..BakeOptions::default() };
+    let baked = parse(&text).unwrap().bake(&options, &Context::SILENT).unwrap();
+    let told: Vec<&String> = baked.layers[0].warnings.iter().map(|(_, text)| text).collect();
+    assert!(told.iter().any(|text| text.contains("they are made in frame")), "{told:?}");
 }
 
 /// Every broken mesh gives tets and a bake that finishes, but for files that hold no surface: those get one clear sentence.

@@ -6,6 +6,7 @@ mod layer;
 mod looped;
 mod order;
 mod reads;
+mod scenery;
 mod trace;
 
 use std::fs::{self, File};
@@ -16,6 +17,7 @@ use clip::{Clip, Files};
 
 use self::layer::{Job, Order};
 pub use self::looped::LoopReport;
+use self::scenery::{scenery, surrounded};
 use self::trace::InputChain;
 use crate::diagnostic::Diagnostics;
 use crate::group::{Group, Member, in_groups};
@@ -52,6 +54,10 @@ pub struct Bake {
     pub whole_input: Clip,
     /// The result, with the frames that were asked for; they are read from the store when asked for.
     pub clip: Clip,
+    /// The result with what stands around it and is in no clip, such as obstacles from files: what pictures show.
+    pub scene: Clip,
+    /// What stands around it, by itself, from the shot's first frame on.
+    pub(crate) scenery: Vec<Clip>,
     /// Which frames of the shot these are.
     pub frames: FrameRange,
     /// How many of the frames that were asked for are not baked yet: those after the last one here. Only
@@ -278,10 +284,14 @@ impl Shot {
         let there = available(&jobs, frames, purpose == Purpose::ReadSome)?;
         let missing = frames.last - there;
         frames.last = there;
+        let clip = input::cropped(&clip, frames)?;
+        let scenery = scenery(&plan, &input, &files)?;
         Ok(Bake {
             input: input::cropped(&input, frames)?,
             whole_input: input,
-            clip: input::cropped(&clip, frames)?,
+            scene: surrounded(&clip, &scenery, frames.first)?,
+            scenery,
+            clip,
             frames,
             missing,
             layers: jobs.iter().map(Job::record).collect(),

@@ -175,6 +175,8 @@ impl Shot {
             None => Some(
                 self.diagnostic(place, "there is no layer below to take something back from").with_help(help),
             ),
+            // skeletons keep their joints
+            Some(_) if target.clip.meshes.is_empty() => None,
             Some(given) if given.meshes[target.mesh].point_count() != target.mesh().point_count() => {
                 let sentence =
                     "the layer below changed the mesh, so its input has nothing to be blended with";
@@ -242,7 +244,8 @@ impl Shot {
             ("unit", input.unit.is_some(), of_files),
             ("mesh", input.mesh.is_some(), of_files),
             ("cache", input.cache.is_some(), of_files),
-            ("frame_rate", input.frame_rate.is_some(), &["file", "duration"]),
+            ("frame_rate", input.frame_rate.is_some(), &["file", "sample", "duration"]),
+            ("speed", input.speed.is_some(), &["file", "sample"]),
         ];
         given
             .into_iter()

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use clip::{Clip, Files, Frame, Frames, Mesh, Placement, ReadOptions};
+use clip::{Clip, Files, Frame, Frames, Mesh, Names, Placement, ReadOptions};
 use glam::DQuat;
 
 use crate::diagnostic::Diagnostics;
@@ -35,7 +35,10 @@ impl Shot {
         let mut scene = match (&self.given, &self.input.file, &self.input.sample) {
             (Some(given), ..) => given.clone(),
             (_, Some(file), _) => clip::read(files.path(file), &self.read_options(files))?,
-            (_, None, Some(name)) => self.open_sample("input.sample", name)?,
+            (_, None, Some(name)) => {
+                let sample = self.open_sample("input.sample", name)?;
+                self.input.frame_rate.map_or(sample.clone(), |rate| sample.resampled(rate))
+            }
             (_, None, None) if self.input.duration.is_some() => {
                 let rate = self.input.frame_rate.unwrap_or(clip::DEFAULT_FRAME_RATE_HZ);
                 Clip::empty(&self.name, rate, self.frames_of_duration(rate).unwrap_or(1))
@@ -45,6 +48,14 @@ impl Shot {
                 return Err(Diagnostics(vec![self.diagnostic("input", words)]).into());
             }
         };
+        if let Some(speed) = self.input.speed.filter(|_| self.given.is_none()) {
+            let has_document = scene.gltf.is_some();
+            scene = scene.retimed(speed);
+            if has_document && scene.gltf.is_none() {
+                let words = "it is played at another speed, so files are written anew instead of into the document that it came from";
+                scene.warnings.push(words.into());
+            }
+        }
         for (index, added) in self.input.add.iter().enumerate() {
             scene = self.with_added(&scene, index, added, files)?;
         }
@@ -104,27 +115,44 @@ impl Shot {
             let help = "give the scene its frame rate, or export it at the scene's";
             return Err(Diagnostics(vec![self.diagnostic(&at(key), message).with_help(help)]).into());
         }
-        let joints = scene.skeleton.iter().flat_map(|skeleton| &skeleton.joints);
-        let parent = match &added.parent {
-            None => None,
-            Some(name) => match joints.clone().position(|joint| joint.name == *name) {
-                Some(joint) => Some(joint),
-                None => {
-                    let message = format!("there is no joint `{name}` in the scene so far");
-                    let diagnostic = self.diagnostic(&at("parent"), message);
-                    let known = crate::suggest(name, joints.map(|joint| joint.name.as_str()));
-                    return Err(Diagnostics(vec![diagnostic.with_help(known)]).into());
-                }
-            },
+        let skeleton = scene.skeleton.clone().unwrap_or_default();
+        let joints_of = |key: &str, names: &Names| {
+            names.joints(&skeleton).map_err(|error| {
+                let clip::Error::NoSuchName { name, .. } = &error else { return Error::from(error) };
+                let message = format!("there is no joint `{name}` in the scene so far");
+                let known = crate::suggest(name, skeleton.joints.iter().map(|joint| joint.name.as_str()));
+                Error::from(Diagnostics(vec![self.diagnostic(&at(key), message).with_help(known)]))
+            })
         };
+        let mut parents = added.parent.iter().map(|names| joints_of("parent", names));
+        let parents = parents.next().transpose()?.unwrap_or_default();
+        let pose = match added.frame {
+            Some(frame) if !scene.has_frame(frame) => {
+                let message =
+                    format!("there is no frame {frame}: the scene so far has {}", scene.frame_count());
+                return Err(Diagnostics(vec![self.diagnostic(&at("frame"), message)]).into());
+            }
+            Some(frame) => Some(scene.frame(frame)?.pose),
+            None => None,
+        };
+        let mut offset = glam::DVec3::from(added.offset);
+        if let Some(name) = &added.at {
+            let joint = joints_of("at", &name.as_str().into())?;
+            let placed = pose.clone().unwrap_or_else(|| skeleton.rest_pose());
+            let world = skeleton.world_from_joints(&placed);
+            offset +=
+                joint.first().map_or(glam::DVec3::ZERO, |joint| world[*joint].w_axis.truncate().as_dvec3());
+        }
         let [x, y, z] = added.rotation.map(f64::to_radians);
         let turn = DQuat::from_rotation_z(z) * DQuat::from_rotation_y(y) * DQuat::from_rotation_x(x);
         let placement = Placement {
             name: added.name.clone(),
-            offset: added.offset.into(),
+            offset,
             rotation: if added.rotation == [0.0; 3] { DQuat::IDENTITY } else { turn },
             scale: added.scale,
-            parent,
+            parent: parents.first().copied(),
+            pose,
+            more_parents: parents.iter().skip(1).copied().collect(),
             start: added.start,
         };
         Ok(scene.with_added(&other, &placement))
@@ -206,6 +234,7 @@ pub(crate) fn still_key(clip: &Clip) -> BakeKey {
             parts,
             groups,
             skin,
+            parent,
             morph_targets,
         } = mesh;
         add(name.as_bytes());
@@ -222,6 +251,7 @@ pub(crate) fn still_key(clip: &Clip) -> BakeKey {
             add(bytemuck::cast_slice(&group.weights));
         }
         add(format!("{skin:?}").as_bytes());
+        add(format!("{parent:?}").as_bytes());
         for target in morph_targets {
             add(target.name.as_bytes());
             add(bytemuck::cast_slice(&target.offsets));

@@ -73,6 +73,11 @@ pub trait Layer: Send + Sync {
         Ok(None)
     }
 
+    /// What stands in its scene and in no clip: obstacles from files, simple shapes. Frame by frame beside the input; to be drawn, nothing else.
+    fn scenery(&self, _input: &Target) -> Result<Vec<Clip>, LayerError> {
+        Ok(Vec::new())
+    }
+
     /// Names of the fields that the layer makes; most make none.
     fn fields(&self) -> Vec<String> {
         Vec::new()

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use clip::{Clip, FilePath, Files, SkinDelivery};
+use clip::{Clip, FilePath, Files, Names, SkinDelivery};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -110,13 +110,19 @@ pub struct Input {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clips: Option<ClipNames>,
     /// Frames per second. What has times of its own (glTF, USD, Alembic, BVH, MDD) is sampled at this rate and lasts as long as it did; the
-    /// frames of an OBJ sequence or PC2, which have none, follow each other at this speed. Default: what the file says, or 24.
+    /// frames of an OBJ sequence, PC2 or Acclaim take, which have none, follow each other at this speed; a sample keeps its length. Default: what the
+    /// file says, or 24.
     #[schemars(extend("minimum" = 0.01, "maximum" = 100_000.0, "x-usual" = [1.0, 1000.0]))]
     pub frame_rate: Option<f64>,
     /// The part of the animation to use, first and last frame counted from 0: `"0-100"`. Everything before and after does not exist for
     /// the layers. Default: all of it.
     #[schemars(with = "Option<String>")]
     pub frames: Option<FrameRange>,
+    /// How many times as fast the file or the sample is played: at 0.5 it lasts twice as long, at the same frames per second. What lies between frames is
+    /// found as for another rate: points and joints go straight, rotations the shortest way. `frames` and `cuts` count the frames that come of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("minimum" = 1e-3, "maximum" = 1000.0, "x-usual" = [0.1, 10.0]))]
+    pub speed: Option<f64>,
     /// How many times the animation is played, one after the other: a walk goes on from where it has come to, if its last frame is its first one
     /// again. With `loop`: how many periods are simulated at most. Default: once; with `loop` 16 times.
     #[schemars(extend("minimum" = 1, "maximum" = 1000, "x-usual" = [1, 100]))]
@@ -170,8 +176,17 @@ pub struct AddedInput {
     /// How many times as large it becomes.
     #[schemars(extend("minimum" = 1e-9, "maximum" = 1e9, "x-usual" = [1e-4, 1e4]))]
     pub scale: f64,
-    /// The joint of the scene that carries it along: a hat on a head. It is placed as the scene is at rest. Default: it stays where it is put.
-    pub parent: Option<String>,
+    /// The joint of the scene that carries it along: a hat on a head. Several, in a list or with `*`, carry each point together, most by the nearest: a
+    /// cape on both shoulders. Default: it stays where it is put.
+    pub parent: Option<Names>,
+    /// The joint from whose place `offset` counts, in the pose in which it is placed. Default: the scene's origin.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
+    /// The frame of the scene in which it is placed, beside what it hangs on: a captured take's rest pose is often none that a person could take. Default:
+    /// it is placed as the scene is at rest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("minimum" = 0, "maximum" = 10_000_000))]
+    pub frame: Option<usize>,
     /// The frame of the scene at which it begins; until then it stands in its first frame.
     #[schemars(extend("minimum" = 0, "maximum" = 1_000_000, "x-usual" = [0, 100_000]))]
     pub start: usize,
@@ -191,6 +206,8 @@ impl Default for AddedInput {
             rotation: [0.0; 3],
             scale: 1.0,
             parent: None,
+            at: None,
+            frame: None,
             start: 0,
         }
     }
@@ -531,7 +548,6 @@ fn check_source(document: &Document, input: &Input, later: bool, diagnostics: &m
             let about_files = [
                 ("clip", input.clip.is_some()),
                 ("clips", input.clips.is_some()),
-                ("frame_rate", input.frame_rate.is_some()),
                 ("unit", input.unit.is_some()),
                 ("mesh", input.mesh.is_some()),
                 ("cache", input.cache.is_some()),

@@ -40,12 +40,18 @@ fn without_corrections(mut document: Value, before: &Value) -> Value {
 #[test]
 fn corrections_leave_the_rig_as_it_is_and_bring_points_to_their_places() {
     let Some(folder) = assets("gltf") else { return };
-    for name in
-        ["CesiumMan.glb", "RiggedSimple.glb", "RiggedFigure.glb", "SimpleSkin.gltf", "RobotExpressive.glb"]
-    {
+    for name in [
+        "CesiumMan.glb",
+        "RiggedSimple.glb",
+        "RiggedFigure.glb",
+        "SimpleSkin.gltf",
+        "RobotExpressive.glb",
+        "manny_med_mod.gltf",
+    ] {
         let path = folder.join(name);
         let clip = read(&path, &ReadOptions::default()).unwrap();
-        let mesh = clip.meshes.iter().position(|mesh| mesh.skin.is_some()).unwrap();
+        let mesh =
+            clip.meshes.iter().position(|mesh| mesh.skin.is_some()).unwrap_or_else(|| panic!("{name}"));
         let changed = bent(&clip, &[mesh]);
         let (_folder, out, report) = written(&changed, &corrective());
         let back = read(&out, &ReadOptions::default()).unwrap();

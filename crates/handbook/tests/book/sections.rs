@@ -76,6 +76,8 @@ impl Seen {
             "sew",
             "elastic",
             "pins",
+            "adjust",
+            "near",
         ];
         let of_tracks =
             ["fabric", "tests", "tests.regions", "then", "fade", "loosen", "relief", "relief.shape"];
@@ -110,6 +112,16 @@ const OF_SMOKE: [(&str, &str); 15] = [
     ("volume", "VolumeView"),
 ];
 
+/// Keys that may stand beside `joint` in a selector.
+fn beside_joint(schema: &Value, names: &[&str]) -> Value {
+    let branches = schema["definitions"]["Selector"]["oneOf"].as_array().unwrap();
+    let joint = branches.iter().find(|branch| branch["required"][0] == "joint").unwrap();
+    let keys = joint["properties"].as_object().unwrap().iter();
+    keys.filter(|(key, _)| names.contains(&key.as_str()))
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect()
+}
+
 /// The keys of a table of the shot file; of a layer only its own.
 fn properties(schema: &Value, table: &str) -> Value {
     let common = ["kind", "name", "mesh", "together", "enabled", "strength"];
@@ -137,6 +149,8 @@ fn properties(schema: &Value, table: &str) -> Value {
         "sphere" => definition("SphereRegion"),
         "levels" => definition("LevelsRegion"),
         "height" => definition("HeightRegion"),
+        "adjust" => beside_joint(schema, &["gain", "at_least", "blur", "invert"]),
+        "near" => beside_joint(schema, &["within", "offset", "falloff"]),
         "fabric" => definition("MaterialDials"),
         "skeleton.parts" => definition("FleshPart"),
         "morph.targets" => definition("MorphTarget"),

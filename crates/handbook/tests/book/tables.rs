@@ -27,11 +27,11 @@ pub(crate) fn choices(definition: &Value) -> String {
     table(&["value", "meaning"], definition["oneOf"].as_array().unwrap().iter().map(row))
 }
 
-/// One of several values, as one writes it: a word, or a table with one key.
+/// One of several values, as one writes it: a word, or a table with the one key that it must have.
 fn written(branch: &Value) -> String {
-    match branch["properties"].as_object().and_then(|keys| keys.iter().next()) {
+    match branch["required"][0].as_str() {
         None => branch["const"].to_string(),
-        Some((key, value)) => format!("{{ {key} = {} }}", example(key, value)),
+        Some(key) => format!("{{ {key} = {} }}", example(key, &branch["properties"][key])),
     }
 }
 
@@ -90,11 +90,12 @@ fn kind(schema: &Value) -> String {
             "Colors" => "a palette or colours, below".into(),
             "Artwork" => "a file or a pattern, below".into(),
             "FleshTets" => "a whole number, 1 to 2000000, or a file".into(),
-            "Separated" => "a frame or a file".into(),
+            "Separated" => "a frame, a file or `false`".into(),
             "SkinDelivery" => "a word or a table, below".into(),
             "Footing" => "a height, a slope or a mesh, below".into(),
             "FilePath" => "a file".into(),
             "ClipNames" => "`\"all\"`, a name with `*`, or a list of names".into(),
+            "Names" => "a name, or a list of names".into(),
             "MeshNames" => "a name, a list of names, or `\"*\"`".into(),
             // words are lists of constants, everything else has keys
             name if TABLES.contains(&name) => "a table, below".into(),

@@ -13,7 +13,7 @@ use super::finer::Finer;
 use crate::shared::Contact;
 use crate::shared::driver::Member;
 use crate::shared::points::corner_uvs;
-use crate::shared::selectors::weights;
+use crate::shared::selectors::{soft, weights};
 use crate::shared::sewing::Sewn;
 
 impl Cloth {
@@ -52,6 +52,7 @@ impl Cloth {
             describe_threads(threads, &mut notes, &mut warnings);
         }
         warn(&cloth.report, &mut warnings);
+        warnings.extend(soft(self.follow.as_ref(), input));
         let report = cloth.report.clone();
         let (actor, body) = ClothActor::new(ClothSetup {
             cloth,

@@ -5,26 +5,89 @@ use std::path::Path;
 use clip::{FilePath, Mesh};
 use geometry::{Embedding, Filled, TetMesh, TetMeshing, TetSize, Vec3};
 
-use super::{Enrich, FleshTets, Separated};
+use super::{Enrich, FleshTets, Separated, apart};
 use shot::{Diagnostic, LayerError, Target};
 
-/// The surface in its tets at rest, and where that is, unless where the surface is.
-pub(super) fn fill(settings: &Enrich, input: &Target) -> Result<(Filled, Option<String>), LayerError> {
+/// The surface in its tets at rest.
+pub(super) struct Filling {
+    pub(super) filled: Filled,
+    /// Where that is, unless where the surface is.
+    pub(super) remark: Option<String>,
+    /// That parts were found together which are apart elsewhere, and what was done about it.
+    pub(super) warning: Option<String>,
+}
+
+/// Fills the surface with tets.
+pub(super) fn fill(settings: &Enrich, input: &Target) -> Result<Filling, LayerError> {
     let mesh = input.mesh();
     let (rest, triangles) = (mesh.rest(), mesh.point_triangles());
     let size = match (settings.edge, &settings.tets) {
-        (None, FleshTets::File(file)) => return Ok((read(file, input, &rest)?, None)),
+        (None, FleshTets::File(file)) => {
+            return Ok(Filling { filled: read(file, input, &rest)?, remark: None, warning: None });
+        }
         (None, FleshTets::Count(count)) => TetSize::Count(*count),
         (Some(edge), _) => TetSize::Edge(edge),
     };
     let meshing = TetMeshing { size, ..TetMeshing::default() };
-    let Some(separated) = &settings.separated else {
-        return Ok((meshing.fill(&rest, &triangles).map_err(LayerError::new)?, None));
-    };
-    let pose = pose(separated, input).map_err(LayerError::new)?;
-    let filled = meshing.fill(&pose, &triangles).map_err(LayerError::new)?;
-    let areas = areas(&rest, &triangles);
-    match solid::unweld(&filled.mesh, &filled.embedding, &areas, &rest) {
+    let at_rest = || meshing.fill(&rest, &triangles).map_err(LayerError::new);
+    match &settings.separated {
+        Some(Separated::Sought(false)) => Ok(Filling { filled: at_rest()?, remark: None, warning: None }),
+        None | Some(Separated::Sought(true)) => {
+            let filled = at_rest()?;
+            let poses = apart::poses(input);
+            let webs = apart::webs(&filled, &rest, &triangles, &poses);
+            if !webs.tear() {
+                return Ok(Filling { filled, remark: None, warning: None });
+            }
+            let joined = joined(&webs, input);
+            match apart::best(&webs, &rest, &triangles, &poses, |pose| meshing.fill(pose, &triangles).ok()) {
+                Some((frame, apart, left)) => {
+                    let (filled, remark) = brought_to_rest(apart, &rest, &triangles)?;
+                    let rest_of_it = match left.tear() {
+                        true => format!(", all but {} of {} places", left.count, webs.count),
+                        false => String::new(),
+                    };
+                    let warning = format!(
+                        "{joined}: they are made in frame {frame} instead, where that is apart{rest_of_it}; `separated` names another pose, \
+                         `separated = false` makes them at rest"
+                    );
+                    Ok(Filling { filled, remark, warning: Some(warning) })
+                }
+                None => {
+                    let warning = format!(
+                        "{joined}, and no frame was found that parts it: the surface tears there; `separated` names a file with a pose that does, more \
+                         `tets` come between what is near"
+                    );
+                    Ok(Filling { filled, remark: None, warning: Some(warning) })
+                }
+            }
+        }
+        Some(separated) => {
+            let pose = pose(separated, input).map_err(LayerError::new)?;
+            let filled = meshing.fill(&pose, &triangles).map_err(LayerError::new)?;
+            let (filled, remark) = brought_to_rest(filled, &rest, &triangles)?;
+            Ok(Filling { filled, remark, warning: None })
+        }
+    }
+}
+
+/// What the tets would join, where, and when that is apart.
+fn joined(webs: &apart::Webs, input: &Target) -> String {
+    let Some((frame, point, times)) = webs.worst else { return String::from("tets join what is apart") };
+    format!(
+        "tets made at rest join parts of `{}` that are {times:.0} times as far apart in frame {frame} (at point {point}, {} places)",
+        input.mesh().name,
+        webs.count
+    )
+}
+
+/// Tets that were made in a pose, brought to the rest shape; or as they are, and why.
+fn brought_to_rest(
+    filled: Filled,
+    rest: &[Vec3],
+    triangles: &[[u32; 3]],
+) -> Result<(Filled, Option<String>), LayerError> {
+    match solid::unweld(&filled.mesh, &filled.embedding, &areas(rest, triangles), rest) {
         Ok((mesh, embedding)) => Ok((Filled { mesh, embedding, ..filled }, None)),
         Err(error @ (solid::Error::Squeezed { .. } | solid::Error::LeftBehind { .. })) => {
             Ok((filled, Some(format!("in the separated pose: {error}"))))
@@ -58,7 +121,7 @@ pub(super) fn check(settings: &Enrich, input: &Target) -> Vec<Diagnostic> {
             let help = "leave `edge` out, or give the number of `tets`";
             say("edge", "the tets come from a file, so their edges are what they are".into(), Some(help));
         }
-        if settings.separated.is_some() {
+        if matches!(settings.separated, Some(Separated::Frame(_) | Separated::File(_))) {
             let help =
                 "leave `separated` out: tets of a file are not grown together unless they were made so";
             say("separated", "the tets come from a file, so none are made in a pose".into(), Some(help));
@@ -100,6 +163,7 @@ fn mean_edge(mesh: &TetMesh) -> f64 {
 fn pose(separated: &Separated, input: &Target) -> Result<Vec<Vec3>, String> {
     let own = input.mesh();
     let points = match separated {
+        Separated::Sought(_) => return Ok(own.rest()),
         Separated::Frame(index) => {
             if !input.clip.has_frame(*index) {
                 let count = input.clip.frame_count();

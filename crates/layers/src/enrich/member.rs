@@ -4,13 +4,14 @@ use geometry::{Filled, TetQuality, Topology, Vec3};
 use solid::{EmbeddedSurface, EnrichSettings, FleshActor, Solid};
 
 use super::Enrich;
-use super::filling;
+use super::filling::{self, Filling};
 use super::maps::Maps;
 use super::skin;
 use shot::{LayerError, Target};
 
 use crate::shared::Contact;
 use crate::shared::driver::Member;
+use crate::shared::selectors::soft;
 
 impl Enrich {
     /// The flesh with everything around it.
@@ -18,7 +19,7 @@ impl Enrich {
         let mesh = input.mesh();
         let rest = mesh.rest();
         let triangles = mesh.point_triangles();
-        let (filled, remark) = filling::fill(self, input)?;
+        let Filling { filled, remark, warning } = filling::fill(self, input)?;
         let (tets, embedding) = (&filled.mesh, &filled.embedding);
         let maps = Maps { settings: self, input, mesh: tets, embedding };
 
@@ -49,7 +50,8 @@ impl Enrich {
             notes.push(("averages".into(), rows.to_string()));
         }
         notes.extend(remark.map(|remark| ("flesh at rest".into(), remark)));
-        let mut warnings = Vec::new();
+        let mut warnings = Vec::from_iter(warning);
+        warnings.extend(soft(self.follow.as_ref(), input));
         if held == 0 && self.simulate && self.follow.is_some() {
             warnings.push("no point follows the animation exactly: everything may drift from it".into());
         }

@@ -314,7 +314,7 @@ impl Obstacle {
         CollisionSurface { thickness: self.thickness, friction, sides, ..surface }
     }
 
-    fn shaped(&self, name: &str, contact: &Contact) -> Result<CollisionSurface, contact::Error> {
+    pub(super) fn shaped(&self, name: &str, contact: &Contact) -> Result<CollisionSurface, contact::Error> {
         let (centre, axis) = (Vec3::from(self.centre), Vec3::from(self.axis));
         let shape = match self.shape.unwrap_or(Form::Sphere) {
             Form::Plane => return Ok(self.dressed(contact::plane(name, centre, axis, PLANE)?, contact)),

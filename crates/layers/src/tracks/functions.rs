@@ -301,7 +301,7 @@ fn painted(
             None => correspondence.numbers(&guide),
         };
         let name = match &region.guide {
-            Selector::Group(name) | Selector::Joint(name) => name.clone(),
+            Selector::Group(names) | Selector::Joint(names) => names.iter().collect::<Vec<_>>().join("+"),
             _ => format!("region {i}"),
         };
         functions.push(name, &guide, &tracked);

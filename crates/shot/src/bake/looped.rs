@@ -117,6 +117,7 @@ impl Shot {
             bake.input = input::cropped(&bake.input, wanted)?;
             bake.frames = wanted;
         }
+        bake.scene = super::surrounded(&bake.clip, &bake.scenery, bake.frames.first)?;
         if let Some(layer) = bake.layers.last_mut() {
             layer.notes.push((String::from("loop"), report.sentence()));
             if !report.is_settled() {

@@ -53,7 +53,7 @@ pub(super) fn open(container: &Container, options: &ReadOptions) -> Result<Opene
     let worlds = graph.worlds(&graph.rest_pose());
     let mut meshes: Vec<Mesh> = instances
         .iter()
-        .map(|instance| rest_mesh(instance, &skins, &worlds, &joint_nodes, &skeleton))
+        .map(|instance| rest_mesh(instance, &skins, &worlds, &joint_nodes, &skeleton, &graph))
         .collect();
     for (mesh, instance) in meshes.iter_mut().zip(&instances) {
         mesh.morph_targets = morph_targets(container, instance, &skins, &worlds, &joint_nodes)?;
@@ -287,12 +287,19 @@ fn rest_mesh(
     worlds: &[DMat4],
     joint_nodes: &[usize],
     skeleton: &Skeleton,
+    graph: &Graph,
 ) -> Mesh {
     let mut mesh = instance.shape.mesh.clone();
     mesh.name = instance.name.clone();
     let world_from_rest = world_from_rest(instance, skins, worlds, joint_nodes);
     transform_points(&mut mesh.rest_points, &world_from_rest);
-    let Some(skin) = instance.skin.map(|skin| &skins[skin]) else { return mesh };
+    let Some(skin) = instance.skin.map(|skin| &skins[skin]) else {
+        let above = std::iter::successors(instance.pieces.first().map(|piece| piece.node), |&node| {
+            graph.parent(node)
+        });
+        mesh.parent = above.filter_map(|node| joint_nodes.iter().position(|&other| other == node)).next();
+        return mesh;
+    };
     let depth = |node: usize| joint_nodes.iter().position(|&other| other == node).unwrap_or(usize::MAX);
     let bind_from_world = world_from_rest.inverse();
     let binds = skin.joints.iter().zip(&skin.joint_from_bind);
