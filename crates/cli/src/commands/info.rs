@@ -84,7 +84,9 @@ struct Info<'a> {
 impl Info<'_> {
     fn json(&self) -> Value {
         let clip = &self.clip;
-        let meshes: Vec<Value> = clip.meshes.iter().map(mesh_json).collect();
+        let bounds = bounds(clip);
+        let meshes: Vec<Value> =
+            clip.meshes.iter().zip(&bounds).map(|(mesh, bounds)| mesh_json(clip, mesh, bounds)).collect();
         let total = |count: fn(&Mesh) -> usize| clip.meshes.iter().map(count).sum::<usize>();
         let groups = clip.meshes.iter().flat_map(|mesh| {
             mesh.groups.iter().map(|group| json!({ "mesh": mesh.name, "name": group.name }))
@@ -129,7 +131,7 @@ impl Info<'_> {
             clip.frame_rate_hz,
             clip.duration(),
         )];
-        for mesh in &clip.meshes {
+        for (mesh, bounds) in clip.meshes.iter().zip(bounds(clip)) {
             let [x, y, z] = size(mesh);
             lines.push(format!(
                 "mesh {}: {} points, {} vertices, {} triangles, {x:.2} × {y:.2} × {z:.2} m",
@@ -138,6 +140,17 @@ impl Info<'_> {
                 mesh.vertex_count(),
                 mesh.faces.triangles().count(),
             ));
+            if let Some([low, high]) = bounds {
+                lines.push(format!(
+                    "  first frame: from ({}) to ({}) m; {:.3} m high, from {:.3} to {:.3}",
+                    place(low),
+                    place(high),
+                    high[1] - low[1],
+                    low[1],
+                    high[1]
+                ));
+            }
+            lines.push(format!("  hangs on: {}", hangs_on(clip, mesh)));
             if !mesh.groups.is_empty() {
                 let names: Vec<&str> = mesh.groups.iter().map(|group| group.name.as_str()).collect();
                 lines.push(format!("  groups: {}", names.join(", ")));
@@ -184,7 +197,45 @@ fn physics_lines(physics: &PhysicsSummary) -> [String; 4] {
     ]
 }
 
-fn mesh_json(mesh: &Mesh) -> Value {
+/// Where each mesh is in the first frame: its corners with the smallest and the largest coordinates; nothing of a mesh without points.
+fn bounds(clip: &Clip) -> Vec<Option<[[f32; 3]; 2]>> {
+    let frame = clip.frame(0).unwrap_or_default();
+    let of = |mesh: usize| {
+        let points = frame.points.get(mesh).into_iter().flatten().filter(|p| p.iter().all(|c| c.is_finite()));
+        points.fold(None, |known, p| {
+            let [low, high] = known.unwrap_or([*p, *p]);
+            Some([[0, 1, 2].map(|k| p[k].min(low[k])), [0, 1, 2].map(|k| p[k].max(high[k]))])
+        })
+    };
+    (0..clip.meshes.len()).map(of).collect()
+}
+
+fn place(p: [f32; 3]) -> String {
+    p.map(|coordinate| format!("{coordinate:.3}")).join(", ")
+}
+
+/// What carries a mesh, in words: the joints of its skin, the joint that it hangs on, nothing.
+fn hangs_on(clip: &Clip, mesh: &Mesh) -> String {
+    let name = |joint: usize| {
+        let joint = clip.skeleton.as_ref().and_then(|skeleton| skeleton.joints.get(joint));
+        joint.map_or_else(String::new, |joint| joint.name.clone())
+    };
+    match (&mesh.skin, mesh.parent) {
+        (Some(skin), _) => {
+            let first: Vec<String> = skin.binds.iter().take(JOINTS_SHOWN).map(|bind| name(bind.0)).collect();
+            let more = skin.binds.len().saturating_sub(JOINTS_SHOWN);
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            format!("a skin of {} joints ({}{more})", skin.binds.len(), first.join(", "))
+        }
+        (None, Some(joint)) => format!("joint {}", name(joint)),
+        (None, None) => "nothing".into(),
+    }
+}
+
+/// How many joints of a skin are named.
+const JOINTS_SHOWN: usize = 6;
+
+fn mesh_json(clip: &Clip, mesh: &Mesh, bounds: &Option<[[f32; 3]; 2]>) -> Value {
     let groups: Vec<Value> = mesh
         .groups
         .iter()
@@ -205,6 +256,9 @@ fn mesh_json(mesh: &Mesh) -> Value {
         "groups": groups,
         "morph_targets": target_names(mesh),
         "size_m": size(mesh),
+        "bounds_m": bounds,
+        "height_m": bounds.map(|[low, high]| high[1] - low[1]),
+        "parent_joint": mesh.parent.and_then(|joint| Some(clip.skeleton.as_ref()?.joints.get(joint)?.name.as_str())),
     })
 }
 

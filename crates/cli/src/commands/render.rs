@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use clip::{Clip, Frame, StrainMeter};
+use clip::{Clip, Frame, Placement, StrainMeter};
 use film::FilmRenderer;
 use render::{ColorMap, Drawing, Film, Look, Picture, Scalars, Shading, Stage, View};
 use serde_json::json;
@@ -47,6 +47,9 @@ pub(crate) struct Arguments {
     /// Show another animation to the right, from the same camera
     #[arg(long, value_name = "CLIP")]
     beside: Option<PathBuf>,
+    /// Lay another animation over it, in one picture, in plain colours
+    #[arg(long, value_name = "CLIP", conflicts_with_all = ["beside", "select"])]
+    over: Option<PathBuf>,
     /// Colour the surface by a number
     #[arg(long, value_name = "WHAT")]
     color: Option<Color>,
@@ -124,6 +127,14 @@ impl Arguments {
         let clip = if self.forces { layers::Physics::of(&clip)?.with_forces(&clip) } else { clip };
         let clip = source::cropped(clip, self.frames)?;
         let open = |path: &PathBuf| source::cropped(self.reading.trust().open(path)?, self.frames);
+        let clip = match &self.over {
+            Some(_) if self.color == Some(Color::Distance) => {
+                let help = "leave --over out, or name the other with --against and show it with --beside";
+                return Err(CliError::usage("distances are not shown on what lies over").with_help(help));
+            }
+            Some(path) => laid_over(&clip, &open(path)?),
+            None => clip,
+        };
         let beside = self.beside.as_ref().map(open).transpose()?;
         let against = self.against.as_ref().map(open).transpose()?;
         let last = clip.frame_count().saturating_sub(1);
@@ -201,7 +212,11 @@ impl Arguments {
         let shot = self.reader().read(&self.input)?;
         let out = self.reading.baked().map(Path::to_owned);
         let options = BakeOptions { out, frames: self.frames, ..BakeOptions::default() };
-        let bake = shot.baked_so_far(&options)?;
+        let mut bake = shot.baked_so_far(&options)?;
+        if let Some(path) = &self.over {
+            let other = source::cropped(self.reading.trust().open(path)?, self.frames)?;
+            bake.scene = laid_over(&bake.scene, &other);
+        }
         if let Some(words) = source::unbaked(&bake) {
             console.remark(&format!("warning: {}: {words}", self.input.display()));
         }
@@ -284,6 +299,16 @@ impl Arguments {
         listener.clear();
         result
     }
+}
+
+/// A clip with another one in the same place, at its times, without materials of its own: it is told apart by its colour.
+fn laid_over(clip: &Clip, other: &Clip) -> Clip {
+    let mut other = other.resampled(clip.frame_rate_hz);
+    for mesh in &mut other.meshes {
+        mesh.parts.iter_mut().for_each(|part| part.material = None);
+        mesh.groups.clear();
+    }
+    clip.with_added(&other, &Placement::default())
 }
 
 /// A stage, and numbers on its first clip.

@@ -28,6 +28,23 @@ fn info_tells_what_a_file_holds() {
     assert_eq!(info["problems"], serde_json::json!([]));
     has_keys(&info["meshes"][0], &["name", "points", "vertices", "faces", "triangles", "groups", "size_m"]);
 
+    // where it is, how high it reaches, what carries it
+    let walker = place.json(&["info", "sample:biped_cape", "--json"]);
+    let heights: Vec<f64> =
+        walker["meshes"].as_array().unwrap().iter().map(|mesh| mesh["height_m"].as_f64().unwrap()).collect();
+    let [low, high] = [0, 1].map(|end| walker["meshes"][0]["bounds_m"][end][1].as_f64().unwrap());
+    assert!((high - low - heights[0]).abs() < 1e-6 && heights[0] > 0.5, "{heights:?}");
+    assert_eq!(walker["meshes"][0]["parent_joint"], serde_json::Value::Null);
+    let words = place.expect(0, &["info", "sample:biped_cape"]).stdout;
+    for part in ["first frame: from (", "m high, from", "hangs on: a skin of"] {
+        assert!(words.contains(part), "{part}: {words}");
+    }
+    std::fs::write(place.path("hat.obj"), "v 0 2 0\nv 1 2 0\nv 0 3 0\nf 1 2 3\n").unwrap();
+    let shot = "[input]\nsample = \"biped\"\nframes = \"0-1\"\n[[input.add]]\nfile = \"hat.obj\"\nname = \"hat\"\nparent = \"head\"\n[output]\nfiles = []\nreport = false\n";
+    std::fs::write(place.path("hat.toml"), shot).unwrap();
+    let words = place.expect(0, &["info", "hat.toml"]).stdout;
+    assert!(words.contains("hangs on: joint head"), "{words}");
+
     let biped = place.json(&["info", "sample:biped", "--json"]);
     assert_eq!(biped["joints"].as_u64(), biped["joint_names"].as_array().map(|names| names.len() as u64));
     assert!(place.expect(0, &["info", "sample:biped"]).stdout.contains("skeleton: 24 joints"));
@@ -149,6 +166,15 @@ fn compare_measures_and_can_fail() {
     let answer = place.expect(4, &["compare", "a.glb", "b.glb", "--within", "0", "--json"]).json();
     assert!(answer["distance"]["max"].is_f64(), "the answer is there all the same");
 
+    // an animation that only one of the two has is refused by name
+    let words = place.expect(1, &["compare", "a.glb", "b.glb", "--clip", "nobody's"]).stderr;
+    assert!(words.contains("nobody's"), "{words}");
+    let name = place.json(&["info", "a.glb", "--json"])["clips"][0]["name"].as_str().unwrap().to_owned();
+    place.expect(0, &["compare", "a.glb", "a.glb", "--clip", &name, "--within", "0"]);
+    let words =
+        place.expect(1, &["compare", "a.glb", "b.glb", "--clip", &name, "--clip-b", "nobody's"]).stderr;
+    assert!(words.contains("nobody's"), "{words}");
+
     let other = place.json(&["compare", "a.glb", "sample:sheet", "--json"]);
     assert_eq!((&other["topology"]["same"], &other["distance"]), (&false.into(), &serde_json::Value::Null));
     place.expect(4, &["compare", "a.glb", "sample:sheet", "--within", "1"]);
@@ -160,7 +186,7 @@ fn render_makes_pictures_sheets_films_and_folders() {
     place.expect(0, &["convert", "sample:bag", "bag.glb", "--frames", "0-4"]);
     place.expect(0, &["convert", "sample:bag", "late.glb", "--frames", "20-24"]);
     let mut pictures = Vec::new();
-    let looks: [&[&str]; 9] = [
+    let looks: [&[&str]; 11] = [
         &[],
         &["--frame", "4"],
         &["--view", "top"],
@@ -170,6 +196,8 @@ fn render_makes_pictures_sheets_films_and_folders() {
         &["--color", "weight", "--group", "feet"],
         &["--color", "distance", "--against", "late.glb", "--range", "0,500"],
         &["--beside", "late.glb"],
+        &["--over", "late.glb"],
+        &["--over", "late.glb", "--color", "strain"],
     ];
     for look in looks {
         place.expect(0, &[&["render", "bag.glb", "out.png", "--size", "64x48"], look].concat());
@@ -207,6 +235,8 @@ fn render_makes_pictures_sheets_films_and_folders() {
         &["--color", "weight", "--group", "foot"],
         &["--color", "distance"],
         &["--range", "5,0"],
+        &["--over", "late.glb", "--beside", "late.glb"],
+        &["--over", "late.glb", "--color", "distance"],
         &["--frame", "1", "--frames", "0-2"],
     ] {
         place.expect(2, &[&["render", "bag.glb", "wrong.png"], wrong].concat());
