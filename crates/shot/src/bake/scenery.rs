@@ -25,10 +25,10 @@ pub(super) fn scenery(plan: &[Planned<'_>], input: &Clip, files: &Files) -> Resu
 /// A clip of the frames from `first` on with everything around it. What ends earlier stays in its last frame.
 pub(super) fn surrounded(clip: &Clip, scenery: &[Clip], first: usize) -> Result<Clip, Error> {
     let count = clip.frame_count();
-    let things = scenery.iter().filter(|thing| count > 0 && thing.frame_count() > 0);
-    things.fold(Ok(clip.clone()), |scene, thing| {
+    let mut things = scenery.iter().filter(|thing| count > 0 && thing.frame_count() > 0);
+    things.try_fold(clip.clone(), |scene, thing| {
         let range = FrameRange { first, last: first + count - 1 };
         let thing = input::cropped(&thing.lasting(first + count), range)?;
-        Ok(scene?.with_added(&thing, &clip::Placement::default()))
+        Ok(scene.with_added(&thing, &clip::Placement::default()))
     })
 }
