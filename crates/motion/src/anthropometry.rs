@@ -89,6 +89,12 @@ const MALE: [Line; 10] = [
 ];
 
 impl Table {
+    /// A segment's share of a figure's mass, and of its height.
+    pub(crate) fn mass_and_length(self, segment: Segment) -> (f64, f64) {
+        let line = self.line(segment);
+        (line.mass, line.length)
+    }
+
     fn line(self, segment: Segment) -> Line {
         let (f, m) = (&FEMALE[segment as usize], &MALE[segment as usize]);
         let share = match self {
@@ -179,7 +185,7 @@ pub fn segments(bones: &[Bone]) -> Vec<Segment> {
 }
 
 /// Where every bone ends, in its joint's frame: the mean of its children, its tip, or on as its parent went.
-fn ends(bones: &[Bone], segments: &[Segment], table: Table, height: f64) -> Vec<Vec3> {
+pub(crate) fn ends(bones: &[Bone], segments: &[Segment], table: Table, height: f64) -> Vec<Vec3> {
     let mut ends = vec![Vec3::ZERO; bones.len()];
     for (index, bone) in bones.iter().enumerate() {
         let children = || bones.iter().enumerate().filter(move |(_, child)| child.parent == Some(index));

@@ -132,7 +132,7 @@ pub fn soles(
                 .flatten()
                 .collect();
         let tracks = tracks(body, coordinates, &marks);
-        let frame = flattest(&tracks, ground, take.frame_rate_hz);
+        let frame = flattest(&on_belt(&tracks, ground, take.frame_rate_hz), ground, take.frame_rate_hz);
         data.kinematics(body, &coordinates[frame]);
         let at: Vec<Vec3> = tracks.iter().map(|track| ground.project(track[frame])).collect();
         let ahead = at.last().map_or(Vec3::ZERO, |&end| end - at[0]);
@@ -181,6 +181,15 @@ pub(crate) fn tracks(body: &Body, coordinates: &[Vec<f64>], points: &[(usize, Ve
         }
     }
     tracks
+}
+
+/// Places as the ground sees them that moves: on a belt, where they would be on it at the first frame.
+fn on_belt(tracks: &[Vec<Vec3>], ground: &Ground, rate: f64) -> Vec<Vec<Vec3>> {
+    let shifted = |track: &Vec<Vec3>| {
+        let frames = track.iter().enumerate();
+        frames.map(|(frame, &x)| x - ground.velocity * (frame as f64 / rate)).collect()
+    };
+    tracks.iter().map(shifted).collect()
 }
 
 /// The frame in which all marks are lowest and slowest.
@@ -233,6 +242,7 @@ pub fn contacts(
         .iter()
         .map(|track| averaged(track, detection.smoothing * rate))
         .collect();
+    let tracks = on_belt(&tracks, ground, rate);
     let mut resting: Vec<Vec<bool>> =
         tracks.iter().map(|track| rests(track, ground, rate, detection)).collect();
     support(body, coordinates, &tracks, ground, rate, &mut resting);

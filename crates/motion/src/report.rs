@@ -12,6 +12,8 @@ use crate::spacetime::Spacetime;
 pub struct Report {
     /// Largest root residual, body weights.
     pub root_residual: f64,
+    /// Its frame.
+    pub root_frame: usize,
     /// Largest way of a resting point from its place, m.
     pub slip: f64,
     /// Largest depth of a sole point below the ground, m.
@@ -60,7 +62,10 @@ pub fn report(problem: &Spacetime, solution: &Solution, coordinates: &[Vec<f64>]
             data.point_jacobian(body, joint, x, |k, j| u[k] -= j.dot(force));
         }
         report.torque += u[6..].iter().map(|tau| tau * tau).sum::<f64>();
-        report.root_residual = u[..6].iter().fold(report.root_residual, |most, x| most.max(x.abs() / weight));
+        let here = u[..6].iter().fold(0.0, |most: f64, x| most.max(x.abs() / weight));
+        if here > report.root_residual {
+            (report.root_residual, report.root_frame) = (here, frame);
+        }
     }
     report.torque = (report.torque / (coordinates.len() * (u.len() - 6)).max(1) as f64).sqrt();
     let points: Vec<(usize, Vec3)> = problem.soles.iter().map(|sole| (sole.joint, sole.point)).collect();
