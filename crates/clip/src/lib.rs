@@ -34,6 +34,7 @@ mod grid;
 mod lead_in;
 mod material;
 mod mesh;
+mod recording;
 mod refine;
 mod resample;
 mod scene;
@@ -61,6 +62,7 @@ pub use grid::Grid;
 pub use lead_in::LeadIn;
 pub use material::{Image, Material};
 pub use mesh::{Group, Mesh, MorphTarget, Part};
+pub use recording::Recording;
 pub use scene::Placement;
 pub use select::{
     Adjusted, Adjustment, BoxRegion, HeightRegion, JointRegion, LevelsRegion, Names, Selector, SphereRegion,

@@ -11,6 +11,7 @@
 //! and new bones go where it does not. They are not clustered beforehand but added one by one, each around the point that is furthest from where it
 //! should be, until a bound holds for the furthest point of all, not for the mean. Points may move before the bones do (shape keys).
 
+mod binding;
 mod bones;
 mod keys;
 mod weights;
