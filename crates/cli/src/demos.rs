@@ -37,6 +37,7 @@ pub(crate) const ALL: &[Demo] = &[
     Demo { name: "pudding", text: include_str!("../demos/pudding.toml"), training: None },
     Demo { name: "repair", text: include_str!("../demos/repair.toml"), training: None },
     Demo { name: "push", text: include_str!("../demos/push.toml"), training: None },
+    Demo { name: "backflip", text: include_str!("../demos/backflip.toml"), training: None },
     Demo { name: "bulge", text: include_str!("../demos/bulge.toml"), training: None },
     Demo { name: "shoulder", text: include_str!("../demos/shoulder.toml"), training: None },
     Demo { name: "diver", text: include_str!("../demos/diver.toml"), training: None },

@@ -20,6 +20,7 @@
 mod blend;
 mod cloth;
 mod enrich;
+mod figure;
 mod inextensible;
 mod morph;
 mod motion;
@@ -31,17 +32,18 @@ mod tracks;
 mod upsample;
 
 use contact::{AuditedSurface, audit};
-use shot::{GroupMember, LayerError, Registry, Simulation};
+use shot::{Characters, GroupMember, LayerError, Registry, Simulation};
 
 use shared::driver::{Driver, Member};
 
 pub use self::motion::{
-    Band, FootForce, Footing, MeshFooting, Motion, Physics, PhysicsSummary, Physique, Pushing, RestingPoint,
-    Slope, Worn, take,
+    Band, Belt, FootForce, Footing, MeshFooting, Motion, Physics, PhysicsSummary, Physique, Pushing,
+    RestingPoint, Slope, Worn, retargeted, take,
 };
 pub use blend::Blend;
 pub use cloth::Cloth;
 pub use enrich::Enrich;
+pub use figure::with_capsules;
 pub use inextensible::{Inextensible, ThreadMethod};
 pub use morph::{Interpolation, Morph, MorphForces, MorphTarget, TargetRegion};
 pub use shared::stepping::Method;
@@ -76,6 +78,7 @@ pub fn registry() -> Registry {
         .with::<Upsample>()
         .with_crossings(crossings)
         .with_groups(together)
+        .with_characters(Characters { embody: with_capsules, retarget: retargeted })
 }
 
 /// One simulation of what several layers, or several meshes of one, bring along.

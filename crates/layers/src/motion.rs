@@ -3,6 +3,7 @@
 
 mod figure;
 mod physics;
+mod retarget;
 mod settings;
 
 use std::sync::Arc;
@@ -15,12 +16,13 @@ use shot::{Diagnostic, FrameResult, Layer, LayerError, Settings, Simulation, Tar
 
 use self::figure::Figure;
 pub use self::physics::{FootForce, Physics, PhysicsSummary, RestingPoint};
-pub use self::settings::{Band, Footing, MeshFooting, Motion, Physique, Pushing, Slope, Worn};
+pub use self::retarget::retargeted;
+pub use self::settings::{Band, Belt, Footing, MeshFooting, Motion, Physique, Pushing, Slope, Worn};
 
 impl Settings for Motion {
     const KIND: &'static str = "motion";
     const SUMMARY: &'static str = "makes a figure's motion obey physics, feet still and weight borne";
-    const VERSION: u32 = 3;
+    const VERSION: u32 = 4;
 }
 
 impl Layer for Motion {
@@ -46,8 +48,17 @@ impl Layer for Motion {
             let names = input.clip.meshes.iter().map(|mesh| mesh.name.as_str());
             found.push(Diagnostic::unknown("ground.mesh", "mesh", mesh, names));
         }
+        if let Some(Footing::Belt(_)) = self.ground
+            && !self.keys.is_empty()
+        {
+            let message = "poses are kept on ground that stands still";
+            found.push(Diagnostic::new("keys", message).with_help("leave `keys` or the `belt` out"));
+        }
         if let Some(Footing::Height(height)) = self.ground {
             found.extend(out_of_reach(height, &input.clip));
+        }
+        if let Err(error) = self.wind.validate() {
+            found.push(Diagnostic::new("wind", error.to_string()));
         }
         if let Some(Err(mistake)) = self.prior(input) {
             found.push(mistake);
@@ -163,6 +174,13 @@ impl Motion {
             let forces = (0..take.frame_count()).map(force).collect();
             external.pushes.push(Push { joint: joint(&push.joint)?, forces });
         }
+        if self.wind.speed > 0.0 {
+            let field = self.wind.field().map_err(LayerError::new)?;
+            let solids = motion::figure(&take.bones, &retarget::rig(figure, clip).turns);
+            external.pushes.extend(motion::drag(take, &solids, |place, frame| {
+                field.velocity((frame + figure.first) as f64 / take.frame_rate_hz, place / figure.unit)
+            }));
+        }
         for band in &self.springs {
             external.springs.push(Spring {
                 joint: joint(&band.joint)?,
@@ -213,6 +231,17 @@ impl Motion {
                 let plane = Ground { point, normal, velocity: Vec3::ZERO };
                 (Some(Ground::level(level)), Some(Terrain::Plane(plane)))
             }
+            Some(Footing::Belt(Belt { belt, height })) => {
+                let level = match height {
+                    Some(height) => height * figure.unit,
+                    None => {
+                        let body = take.body(&Build::default()).map_err(explained)?;
+                        motion::ground_height(take, &body, &take.coordinates(&body)).map_err(explained)?
+                    }
+                };
+                let velocity = Vec3::new(belt[0], 0.0, belt[2]) * figure.unit;
+                (Some(Ground { velocity, ..Ground::level(level) }), None)
+            }
             Some(Footing::Mesh(MeshFooting { mesh })) => {
                 let index = clip.mesh_index(mesh);
                 let index = index.ok_or_else(|| LayerError::new(format!("there is no mesh `{mesh}`")))?;
@@ -234,6 +263,14 @@ fn middle(figure: &Figure, joint: usize) -> Vec3 {
     let bones = &figure.take.bones;
     let child = bones.iter().find(|bone| bone.parent == Some(joint)).map(|bone| bone.offset);
     child.or(bones[joint].tip).unwrap_or(Vec3::ZERO) * 0.5
+}
+
+/// Whether a motion that has not settled holds all the same what the layer promises: there is one nearer to the input, that is all.
+fn obeys_physics(report: &motion::Report) -> bool {
+    report.root_residual <= 1e-6
+        && report.slip <= 1e-3
+        && report.penetration <= 1e-3
+        && report.cone_violations == 0
 }
 
 /// The whole motion is known from the start: there is no state.
@@ -270,12 +307,13 @@ impl Simulation for Moving {
         if let Some(&strange) = self.repaired.strangeness.get(at) {
             result.figures.add("unlike what was learnt/share", "", strange);
         }
-        if !self.repaired.solution.converged {
-            let report = &self.repaired.report;
+        let report = &self.repaired.report;
+        if !self.repaired.solution.converged && !obeys_physics(report) {
+            let missing = report.root_residual * weight;
+            let seconds = (report.root_frame + self.figure.first) as f64 / self.figure.take.frame_rate_hz;
             result.fallbacks.push(format!(
-                "no motion near the input obeys physics: after {} iterations {:.2e} body weights are missing, the farthest joint is {:.0} cm away at frame {}",
+                "no motion near the input obeys physics: after {} iterations {missing:.0} N that nothing gives hold the figure at {seconds:.2} s, and the farthest joint is {:.0} cm away at frame {}",
                 self.repaired.solution.iterations,
-                report.root_residual,
                 100.0 * report.follow_max,
                 report.worst_frame + self.figure.first,
             ));
@@ -302,6 +340,12 @@ impl Simulation for Moving {
             Terrain::Plane(ground) => format!("{:.1}° steep", ground.normal.y.acos().to_degrees()),
             Terrain::Relief(_) => "a mesh".into(),
         };
+        let iterations = match repaired.solution.converged {
+            true => repaired.solution.iterations.to_string(),
+            false => {
+                format!("{}, not settled: one nearer to the input is possible", repaired.solution.iterations)
+            }
+        };
         let mut notes = vec![
             (
                 "body".into(),
@@ -309,7 +353,7 @@ impl Simulation for Moving {
             ),
             ("ground".into(), ground),
             ("contacts".into(), format!("{}", repaired.contacts.len())),
-            ("iterations".into(), format!("{}", repaired.solution.iterations)),
+            ("iterations".into(), iterations),
             ("root residual".into(), format!("{:.1e} body weights", report.root_residual)),
             (
                 "slip, penetration".into(),

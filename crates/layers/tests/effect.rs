@@ -342,6 +342,7 @@ fn every_setting_of_motion_has_an_effect() {
             ("ground", "0.02"),
             ("pushes", "[]"),
             ("springs", "[{ joint = \"Hips\", to = [0.0, 0.9, -0.5], stiffness = 300.0 }]"),
+            ("wind", "{ speed = 20.0 }"),
         ],
         // there is no prior here to count more or less; tests/motion.rs has one
         without_effect: &["prior_weight"],

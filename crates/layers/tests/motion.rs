@@ -2,7 +2,7 @@
 
 use clip::Clip;
 use glam::Vec3;
-use layers::{Band, Footing, MeshFooting, Motion, Pushing, Slope};
+use layers::{Band, Belt, Footing, MeshFooting, Motion, Pushing, Slope};
 use samples::Walker;
 use shot::{Layer, Target};
 
@@ -189,4 +189,196 @@ fn mistakes_get_a_remark() {
     );
     let bare = Target { clip: samples::sheet(), mesh: 0, files: clip::Files::default() };
     assert!(Motion::default().check(&bare)[0].message().contains("no skeleton"));
+}
+
+/// What a shot's input is.
+fn opened(input: &str) -> Result<Clip, String> {
+    let registry = layers::registry()
+        .with_sample("backflip", samples::backflip)
+        .with_sample("walker", samples::walker)
+        .with_sample("dress", samples::dress)
+        .with_sample("flag", samples::flag)
+        .with_sample("person_walk", samples::person_walk);
+    let text = format!("{input}\n[[layer]]\nkind = \"smooth\"\n");
+    let shot = shot::Reader::new(registry).parse("shot.toml", &text, "".as_ref());
+    shot.and_then(|shot| shot.open_input()).map_err(|error| format!("{error:?}"))
+}
+
+#[test]
+fn a_bare_skeleton_gets_a_body_that_goes_with_it() {
+    let clip = opened("[input]\nsample = \"backflip\"\nbody = \"capsules\"").unwrap();
+    let body = &clip.meshes[clip.mesh_index("body").unwrap()];
+    assert!(body.groups.iter().any(|group| group.name == "LeftForeArm"));
+    let (skin, skeleton) = (body.skin.as_ref().unwrap(), clip.skeleton.as_ref().unwrap());
+    for index in [0, 40, 55, clip.frame_count() - 1] {
+        let frame = clip.checked_frame(index).unwrap();
+        let worlds = skeleton.world_from_joints(&frame.pose);
+        assert_eq!(frame.points[0], skin.deform(&body.rest_points, &worlds));
+        // every part stays around its joints
+        let far = frame.points[0].iter().map(|&p| {
+            let near = worlds.iter().map(|w| w.w_axis.truncate().distance(Vec3::from(p)));
+            near.fold(f32::INFINITY, f32::min)
+        });
+        assert!(far.fold(0.0, f32::max) < 0.28);
+    }
+    // physics moves it along
+    let (frames, _) = baked(&Motion::default(), &clip);
+    let worlds = skeleton.world_from_joints(&frames[50].pose);
+    assert_eq!(frames[50].points[0], skin.deform(&body.rest_points, &worlds));
+    let flag = opened("[input]\nsample = \"flag\"\nbody = \"capsules\"").unwrap_err();
+    assert!(flag.contains("no skeleton"), "{flag}");
+}
+
+#[test]
+fn a_character_takes_another_ones_motion() {
+    let clip = opened("[input]\nsample = \"person_walk\"\nmotion = { sample = \"walker\" }").unwrap();
+    let theirs = opened("[input]\nsample = \"walker\"").unwrap();
+    assert_eq!((clip.frame_count(), clip.frame_rate_hz), (theirs.frame_count(), theirs.frame_rate_hz));
+    let all = |clip: &Clip| -> Vec<clip::Frame> {
+        (0..clip.frame_count()).map(|index| clip.checked_frame(index).unwrap()).collect()
+    };
+    let [ours, other] = [&clip, &theirs].map(|clip| track(clip, &all(clip), "LeftHand"));
+    let farthest = ours.iter().zip(&other).map(|(a, b)| a.distance(*b)).fold(0.0, f32::max);
+    // the same proportions, but for arms that are held out at rest
+    assert!(farthest < 0.05, "{farthest}");
+    let own = opened("[input]\nsample = \"person_walk\"").unwrap();
+    assert!(track(&own, &all(&own), "LeftHand")[20].distance(ours[20]) > 0.1);
+    let both = opened("[input]\nsample = \"person_walk\"\nmotion = {}").unwrap_err();
+    assert!(both.contains("needs a `file` or a `sample`"), "{both}");
+    let flag = opened("[input]\nsample = \"person_walk\"\nmotion = { sample = \"flag\" }").unwrap_err();
+    assert!(flag.contains("no skeleton"), "{flag}");
+}
+
+#[test]
+fn what_is_bound_goes_with_the_skeleton() {
+    let input = |more: &str| {
+        opened(&format!("[input]\nsample = \"person_walk\"\n[[input.add]]\nsample = \"dress\"\n{more}"))
+    };
+    let clip = input("bind = true").unwrap();
+    let dress = clip.mesh_index("dress").unwrap();
+    let last = clip.frame_count() - 1;
+    let frame = clip.checked_frame(last).unwrap();
+    let hips = track(&clip, &[frame.clone()], "Hips")[0];
+    let middle: Vec3 =
+        frame.points[dress].iter().map(|&p| Vec3::from(p)).sum::<Vec3>() / frame.points[dress].len() as f32;
+    assert!((middle.z - hips.z).abs() < 0.15, "{middle} {hips}");
+    let still = input("").unwrap().checked_frame(last).unwrap();
+    assert_ne!(still.points[dress], frame.points[dress]);
+    let both = input("bind = true\nparent = \"Chest\"").unwrap_err();
+    assert!(both.contains("no `parent`"), "{both}");
+}
+
+/// The stroll with something done to its poses, frame by frame.
+fn spoilt(change: impl Fn(usize, &mut Vec<clip::Transform>)) -> Clip {
+    let clip = Walker { strides: 1, cell: 0.06, slide: 0.0, tremble: 0.0, frame_rate_hz: 30.0 }.clip();
+    let frames = (0..clip.frame_count()).map(|index| {
+        let mut frame = clip.frame(index).unwrap();
+        change(index, &mut frame.pose);
+        frame
+    });
+    clip.with_frames(std::sync::Arc::new(clip::MemoryFrames::new(frames.collect())))
+}
+
+#[test]
+fn what_cannot_be_a_take_gets_a_sentence() {
+    let refused = |settings: Motion, clip: Clip| -> String {
+        let target = Target { clip, mesh: 0, files: clip::Files::default() };
+        let error = settings.prepare(&target).err().map(|error| error.to_string());
+        error.unwrap_or_else(|| "it was taken".into())
+    };
+    let plain = Motion::default;
+    for (clip, words) in [
+        (spoilt(|index, pose| pose[4].scale *= if index > 5 { 1.1 } else { 1.0 }), "is scaled"),
+        (spoilt(|index, pose| pose[6].translation *= 1.0 + 0.01 * index as f32), "keep their lengths"),
+        (spoilt(|index, pose| pose[0].translation.y = if index == 9 { f32::NAN } else { 0.9 }), "frame 9"),
+    ] {
+        let said = refused(plain(), clip);
+        assert!(said.contains(words), "{said}");
+    }
+    let three = shot::cropped(&stroll(), "0-2".parse().unwrap()).unwrap();
+    let said = refused(plain(), three);
+    assert!(said.contains("3 frames are too few"), "{said}");
+    // bones of no length, and no names: nothing tells where feet are
+    let mut nameless = stroll();
+    nameless.skeleton.as_mut().unwrap().joints.iter_mut().for_each(|joint| joint.name = "joint".into());
+    let said = refused(plain(), nameless);
+    assert!(said.contains("no feet"), "{said}");
+}
+
+#[test]
+fn what_is_odd_about_a_take_is_told_and_it_is_solved() {
+    let target = |clip: Clip| Target { clip, mesh: 0, files: clip::Files::default() };
+    // 170 m high: another unit
+    let large = spoilt(|_, pose| pose.iter_mut().for_each(|joint| joint.translation *= 100.0));
+    let mut simulation = Motion::default().prepare(&target(large.clone())).unwrap();
+    assert!(note(&simulation.notes(), "unit").contains("1.75 m"), "{:?}", simulation.notes());
+    let height = simulation.frame(10).unwrap().frame.pose[0].translation.y;
+    assert!((60.0..120.0).contains(&height), "{height}");
+    // arms out in the first frame, or the first three: a pose of calibration
+    for held in [1, 3] {
+        let posed = spoilt(|index, pose| {
+            if index < held {
+                pose.iter_mut().for_each(|joint| joint.rotation = glam::Quat::from_rotation_z(1.2));
+            }
+        });
+        let mut simulation = Motion::default().prepare(&target(posed.clone())).unwrap();
+        for index in 0..held {
+            let first = simulation.frame(index).unwrap();
+            assert_eq!(first.frame.pose, posed.frame(index).unwrap().pose);
+            assert!(first.warnings[0].contains("calibration"), "{:?}", first.warnings);
+        }
+        assert!(simulation.frame(held).unwrap().warnings.is_empty());
+    }
+    // two characters: the one with more joints is moved, the other stays as it is
+    let other = spoilt(|_, pose| pose[0].translation.x += 2.0);
+    let pair = stroll_with(&other);
+    let count = other.skeleton.as_ref().unwrap().joints.len();
+    let (frames, _) = baked(&Motion::default(), &pair);
+    let before = pair.frame(12).unwrap();
+    assert_eq!(frames[12].pose[count..], before.pose[count..]);
+    assert_ne!(frames[12].pose[..count], before.pose[..count]);
+}
+
+/// Two characters in one scene.
+fn stroll_with(other: &Clip) -> Clip {
+    let own = spoilt(|_, _| ());
+    own.with_added(other, &clip::Placement { name: Some("other".into()), ..clip::Placement::default() })
+}
+
+/// Who walks leans against the wind, and the more the harder it blows.
+#[test]
+fn wind_is_leant_against() {
+    let clip = spoilt(|_, _| ());
+    let lean = |speed: f64| {
+        let wind = shell::Wind { direction: [0.0, 0.0, -1.0], speed, gust: 0.0, ..shell::Wind::default() };
+        let (frames, _) = baked(&Motion { follow: Some(0.2), wind, ..Motion::default() }, &clip);
+        let [head, hips] = ["Head", "Hips"].map(|joint| track(&clip, &frames, joint));
+        head.iter().zip(&hips).map(|(a, b)| (a.z - b.z) / (a.y - b.y)).sum::<f32>() / head.len() as f32
+    };
+    let (calm, windy, stormy) = (lean(0.0), lean(12.0), lean(20.0));
+    assert!(windy > calm + 0.002 && stormy > windy + 0.002, "{calm} {windy} {stormy}");
+}
+
+/// The same stroll on the spot, over a belt that runs below: feet that stand go with it, and it is the same motion seen from the belt.
+#[test]
+fn on_a_treadmill_feet_go_with_the_belt() {
+    let (speed, rate) = (0.8, 30.0);
+    let plain = spoilt(|_, _| ());
+    let running = spoilt(|index, pose| pose[0].translation.z -= speed * index as f32 / rate);
+    let ground = Some(Footing::Belt(Belt { belt: [0.0, 0.0, -f64::from(speed)], height: None }));
+    let settings = Motion { ground, ..Motion::default() };
+    let (frames, notes) = baked(&settings, &running);
+    let from_the_belt = |frames: &[clip::Frame], joint: &str| -> Vec<Vec3> {
+        let along = |(index, x): (usize, Vec3)| x + Vec3::Z * (speed * index as f32 / rate);
+        track(&running, frames, joint).into_iter().enumerate().map(along).collect()
+    };
+    let toes = from_the_belt(&frames, "LeftToeBase");
+    assert!(travel(&toes, 2..12) < 1e-3, "{} {notes:?}", travel(&toes, 2..12));
+    let still = track(&plain, &baked(&Motion::default(), &plain).0, "Hips");
+    let hips = from_the_belt(&frames, "Hips");
+    let farthest = still.iter().zip(&hips).map(|(a, b)| a.distance(*b)).fold(0.0, f32::max);
+    assert!(farthest < 2e-3, "{farthest}");
+    let target = Target { clip: running, mesh: 0, files: clip::Files::default() };
+    let kept = Motion { keys: vec![0.5], ..settings }.check(&target);
+    assert!(kept[0].message().contains("stands still"), "{kept:?}");
 }

@@ -15,6 +15,7 @@
 //! ```
 
 mod arm;
+mod backflip;
 mod bag;
 mod biped;
 mod branch;
@@ -55,6 +56,7 @@ mod walker;
 mod check;
 
 pub use arm::{arm, shoulder};
+pub use backflip::backflip;
 pub use bag::{Bag, bag, bag_fine};
 pub use biped::{Biped, biped, biped_cape};
 pub use branch::{Branch, branch};

@@ -188,6 +188,11 @@ pub fn all() -> &'static [Sample] {
             make: crate::figure_costume,
         },
         Sample {
+            name: "backflip",
+            summary: "a skeleton that turns a backflip, without a mesh",
+            make: crate::backflip,
+        },
+        Sample {
             name: "person_walk",
             summary: "a person who sets out for a walk, to be dressed",
             make: crate::person_walk,

@@ -270,8 +270,16 @@ impl Shot {
                 diagnostics.push(self.unknown_sample(&format!("input.add[{index}].sample"), name));
             }
         }
+        let motion = self.input.motion.as_ref();
+        if let Some(name) = motion.and_then(|motion| motion.sample.as_ref())
+            && !self.registry.has_sample(name)
+        {
+            diagnostics.push(self.unknown_sample("input.motion.sample", name));
+        }
+        let none = None;
         let paths = [
             ("input.file", &self.input.file),
+            ("input.motion.file", motion.map_or(&none, |motion| &motion.file)),
             ("input.mesh", &self.input.mesh),
             ("input.cache", &self.input.cache),
         ];

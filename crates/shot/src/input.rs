@@ -7,9 +7,11 @@ use glam::DQuat;
 
 use crate::diagnostic::Diagnostics;
 use crate::key::{BakeKey, canonical};
+use crate::layer::LayerError;
 use crate::manifest::Manifest;
+use crate::registry::Characters;
 use crate::repeat::repeated;
-use crate::shot::{AddedInput, Shot};
+use crate::shot::{AddedInput, MotionInput, Shot};
 use crate::{Error, FrameRange};
 
 /// How many periods are simulated at most until a loop repeats itself.
@@ -48,6 +50,12 @@ impl Shot {
                 return Err(Diagnostics(vec![self.diagnostic("input", words)]).into());
             }
         };
+        if let Some(motion) = &self.input.motion {
+            scene = self.retargeted(&scene, motion, files)?;
+        }
+        if self.input.body.is_some() {
+            scene = self.character("input.body", |known| (known.embody)(&scene))?;
+        }
         if let Some(speed) = self.input.speed.filter(|_| self.given.is_none()) {
             let has_document = scene.gltf.is_some();
             scene = scene.retimed(speed);
@@ -69,6 +77,44 @@ impl Shot {
             scene.cuts.clone_from(&self.input.cuts);
         }
         Ok(scene)
+    }
+
+    /// What is made of the scene's skeleton; what is wrong is said at this place of the file.
+    fn character(
+        &self,
+        place: &str,
+        make: impl FnOnce(Characters) -> Result<Clip, LayerError>,
+    ) -> Result<Clip, Error> {
+        let say = |words: String, help: Option<&str>| {
+            let diagnostic = self.diagnostic(place, words);
+            Diagnostics(vec![match help {
+                Some(help) => diagnostic.with_help(help),
+                None => diagnostic,
+            }])
+        };
+        let known = self.registry.characters();
+        let known = known.ok_or_else(|| say("skeletons are no characters here".into(), None))?;
+        make(known).map_err(|error| say(error.to_string(), error.remedy()).into())
+    }
+
+    /// The scene's character in another motion.
+    fn retargeted(&self, scene: &Clip, motion: &MotionInput, files: &Files) -> Result<Clip, Error> {
+        let other = match (&motion.file, &motion.sample) {
+            (Some(file), _) => clip::read(files.path(file), &self.options_of_motion(motion, files))?,
+            (None, name) => self.open_sample("input.motion.sample", name.as_deref().unwrap_or_default())?,
+        };
+        self.character("input.motion", |known| (known.retarget)(scene, &other))
+    }
+
+    /// How the file of a motion is read.
+    pub(crate) fn options_of_motion(&self, motion: &MotionInput, files: &Files) -> ReadOptions {
+        ReadOptions {
+            clip: motion.clip.clone(),
+            frame_rate_hz: self.input.frame_rate,
+            unit_in_metres: motion.unit,
+            files: files.clone(),
+            ..ReadOptions::default()
+        }
     }
 
     /// How many times the animation is played.
@@ -155,7 +201,16 @@ impl Shot {
             more_parents: parents.iter().skip(1).copied().collect(),
             start: added.start,
         };
-        Ok(scene.with_added(&other, &placement))
+        let mut joined = scene.with_added(&other, &placement);
+        for mesh in scene.meshes.len()..joined.meshes.len() * usize::from(added.bind) {
+            let name = joined.meshes[mesh].name.clone();
+            joined = joined.with_bound(mesh).ok_or_else(|| {
+                let message =
+                    format!("`{name}` cannot be bound: the scene has no skeleton, or the mesh no faces");
+                Error::from(Diagnostics(vec![self.diagnostic(&at("bind"), message)]))
+            })?;
+        }
+        Ok(joined)
     }
 
     /// How a file that is added is read.
@@ -202,7 +257,10 @@ impl Shot {
             vec![b"followthrough input", env!("CARGO_PKG_VERSION").as_bytes(), settings.as_bytes(), &rate];
         let made;
         parts.extend(manifest.hashes(&manifest.input));
-        if self.input.file.is_none() || self.input.add.iter().any(|added| added.file.is_none()) {
+        if self.input.file.is_none()
+            || self.input.add.iter().any(|added| added.file.is_none())
+            || self.input.motion.as_ref().is_some_and(|motion| motion.file.is_none())
+        {
             // a sample is code: what it makes is the only thing that tells whether it changed
             made = content_key(clip)?;
             parts.push(made.bytes());

@@ -113,9 +113,11 @@ pub use layer::{
 };
 pub use progress::{Context, Event, Progress};
 pub use range::FrameRange;
-pub use registry::{CountCrossings, FilmSettings, GroupSimulation, LayerKind, Registry};
+pub use registry::{Characters, CountCrossings, FilmSettings, GroupSimulation, LayerKind, Registry};
 pub use reshape::Reshape;
 pub use schema::schema_of;
-pub use shot::{AddedInput, ClipNames, Input, LayerEntry, MeshNames, Output, Reader, Shot};
+pub use shot::{
+    AddedInput, ClipNames, Input, InputBody, LayerEntry, MeshNames, MotionInput, Output, Reader, Shot,
+};
 pub use store::write_whole;
 pub use warning::Warning;

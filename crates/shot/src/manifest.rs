@@ -36,6 +36,11 @@ impl Manifest {
                 input.extend(files_of(&file.to_path_buf(), &shot.options_of(added, None, files))?);
             }
         }
+        if let Some(motion) = &shot.input.motion
+            && let Some(file) = &motion.file
+        {
+            input.extend(files_of(&file.to_path_buf(), &shot.options_of_motion(motion, files))?);
+        }
         // what belongs to other files is not what the shot says about its input
         let plain = clip::ReadOptions { files: files.clone(), ..clip::ReadOptions::default() };
         let all_of = |named: &[PathBuf]| -> Result<Vec<PathBuf>, Error> {

@@ -119,6 +119,15 @@ pub type CountCrossings = fn(points: &[[f32; 3]], triangles: &[[u32; 3]]) -> Opt
 /// Makes one simulation of what several meshes bring along.
 pub type GroupSimulation = fn(Vec<GroupMember>) -> Result<Box<dyn Simulation>, LayerError>;
 
+/// What is known about skeletons as characters.
+#[derive(Clone, Copy)]
+pub struct Characters {
+    /// Gives a scene's skeletons figures to see and to bump into.
+    pub embody: fn(&Clip) -> Result<Clip, LayerError>,
+    /// The character of the first clip in the motion of the second.
+    pub retarget: fn(&Clip, &Clip) -> Result<Clip, LayerError>,
+}
+
 /// All that is known.
 #[derive(Clone, Default)]
 pub struct Registry {
@@ -127,6 +136,7 @@ pub struct Registry {
     film: Option<FilmKind>,
     crossings: Option<CountCrossings>,
     groups: Option<GroupSimulation>,
+    characters: Option<Characters>,
 }
 
 impl Registry {
@@ -172,6 +182,13 @@ impl Registry {
         self
     }
 
+    /// Skeletons may be given a body and another motion: `input.body`, `input.motion`.
+    #[must_use]
+    pub fn with_characters(mut self, characters: Characters) -> Self {
+        self.characters = Some(characters);
+        self
+    }
+
     /// The kinds of layers, in the order in which they were added.
     pub fn kinds(&self) -> &[LayerKind] {
         &self.kinds
@@ -200,6 +217,10 @@ impl Registry {
 
     pub(crate) fn groups(&self) -> Option<GroupSimulation> {
         self.groups
+    }
+
+    pub(crate) fn characters(&self) -> Option<Characters> {
+        self.characters
     }
 
     pub(crate) fn crossings(&self) -> Option<CountCrossings> {

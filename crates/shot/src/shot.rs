@@ -90,6 +90,29 @@ pub enum ClipNames {
     Several(Vec<String>),
 }
 
+/// A motion for the input's skeleton.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct MotionInput {
+    /// The file whose skeleton moves, relative to the shot file.
+    pub file: Option<FilePath>,
+    /// The name of a sample, instead of a file.
+    pub sample: Option<String>,
+    /// The animation to take from a file that holds several. Default: the first.
+    pub clip: Option<String>,
+    /// How long one unit of the file is, in metres. Default: 1; a figure that is no person's size then is taken to be one of 1.75 m.
+    #[schemars(extend("minimum" = 1e-9, "maximum" = 1e9, "x-usual" = [1e-4, 1000.0]))]
+    pub unit: Option<f64>,
+}
+
+/// A body for a skeleton.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum InputBody {
+    /// Capsules and round boxes.
+    Capsules,
+}
+
 /// Where the animation comes from: a file, or a sample that comes with followthrough.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -142,6 +165,14 @@ pub struct Input {
     pub mesh: Option<FilePath>,
     /// The .pc2 or .mdd file that moves an .obj file.
     pub cache: Option<FilePath>,
+    /// Another motion for the skeleton: that of a file or a sample, joint by joint as their names say, its feet on the floor. Of the input's own
+    /// animation nothing is left.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub motion: Option<MotionInput>,
+    /// What a skeleton is given to be seen, and for others to bump into: `"capsules"`, a figure of capsules and round boxes in human
+    /// proportions, a mesh called `body`. Default: nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub body: Option<InputBody>,
     /// More files in the same scene, each placed where it belongs: garments, props, another character.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub add: Vec<AddedInput>,
@@ -187,6 +218,10 @@ pub struct AddedInput {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("minimum" = 0, "maximum" = 10_000_000))]
     pub frame: Option<usize>,
+    /// Whether its meshes are bound to the scene's skeleton, as both are at rest: every point hangs on the joints that are near through the inside
+    /// of its mesh. What hangs on each joint is a group of its name, and goes out as skin weights.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub bind: bool,
     /// The frame of the scene at which it begins; until then it stands in its first frame.
     #[schemars(extend("minimum" = 0, "maximum" = 1_000_000, "x-usual" = [0, 100_000]))]
     pub start: usize,
@@ -208,6 +243,7 @@ impl Default for AddedInput {
             parent: None,
             at: None,
             frame: None,
+            bind: false,
             start: 0,
         }
     }
@@ -498,6 +534,9 @@ fn check_source(document: &Document, input: &Input, later: bool, diagnostics: &m
     };
     for (index, added) in input.add.iter().enumerate() {
         let at = |key: &str| format!("input.add[{index}].{key}");
+        if added.bind && added.parent.is_some() {
+            say(&at("bind"), "what is bound to the skeleton has no `parent`", "keep one of the two");
+        }
         match (&added.file, &added.sample) {
             (None, None) => {
                 say(&at("file"), "what is added needs a `file` or a `sample`", "name one of them")
@@ -517,6 +556,27 @@ fn check_source(document: &Document, input: &Input, later: bool, diagnostics: &m
                 }
             }
             (Some(_), None) => {}
+        }
+    }
+    if let Some(motion) = &input.motion {
+        match (&motion.file, &motion.sample) {
+            (None, None) => say("input.motion", "a motion needs a `file` or a `sample`", "name one of them"),
+            (Some(_), Some(_)) => {
+                say(
+                    "input.motion.sample",
+                    "a motion has both a `file` and a `sample`",
+                    "keep one of the two",
+                );
+            }
+            (None, Some(_)) if motion.clip.is_some() || motion.unit.is_some() => {
+                let key = if motion.clip.is_some() { "clip" } else { "unit" };
+                say(
+                    &format!("input.motion.{key}"),
+                    &format!("`{key}` is about files, but this is a sample"),
+                    "remove it",
+                );
+            }
+            _ => {}
         }
     }
     match (&input.file, &input.sample) {

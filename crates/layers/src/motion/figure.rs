@@ -11,6 +11,9 @@ const STRETCH: f32 = 2e-3;
 /// People, and figures like them, are between these high, in metres; others are in another unit.
 const HEIGHTS: std::ops::Range<f64> = 0.5..3.0;
 
+/// Frames at most that a pose of calibration is held for.
+const CALIBRATION: usize = 5;
+
 /// A figure of a clip, and its take.
 pub(super) struct Figure {
     /// The clip's joints that take part, the floating one first.
@@ -19,7 +22,7 @@ pub(super) struct Figure {
     pub(super) take: Take,
     /// Metres of one unit of the clip.
     pub(super) unit: f64,
-    /// The first frame that takes part: 1 where frame 0 is a pose of calibration.
+    /// The first frame that takes part: those before it are a pose of calibration.
     pub(super) first: usize,
 }
 
@@ -110,7 +113,7 @@ impl Figure {
             bone.tip = bone.tip.map(|tip| tip * unit);
         });
         take.roots.iter_mut().for_each(|root| *root *= unit);
-        let first = usize::from(begins_apart(&take));
+        let first = begins_apart(&take);
         take.roots.drain(..first);
         take.rotations.drain(..first);
         Ok(Self { joints, take, unit, first })
@@ -141,13 +144,20 @@ impl Figure {
     }
 }
 
-/// Whether the first frame is a pose of calibration: what turns between it and the next is far more than ever after.
-fn begins_apart(take: &Take) -> bool {
+/// How many frames at the beginning are a pose of calibration: those before a jump far larger than anything that comes after. Some files have the
+/// pose once, some hold it for a few frames (CMU 16_15: three).
+fn begins_apart(take: &Take) -> usize {
     let turn = |frame: usize| {
         let pairs = take.rotations[frame].iter().zip(&take.rotations[frame + 1]);
         pairs.map(|(a, b)| a.angle_between(*b)).fold(0.0, f64::max)
     };
     let count = take.frame_count().saturating_sub(1);
-    let later = (1..count).map(turn).fold(0.0, f64::max);
-    count > 5 && turn(0) > 0.5 && turn(0) > 3.0 * later
+    if count <= 5 {
+        return 0;
+    }
+    let apart = |&first: &usize| {
+        let later = (first..count).map(turn).fold(0.0, f64::max);
+        turn(first - 1) > 0.5 && turn(first - 1) > 3.0 * later
+    };
+    (1..=CALIBRATION.min(count - 5)).rev().find(apart).unwrap_or(0)
 }

@@ -4,6 +4,7 @@ use clip::FilePath;
 use motion::Repair;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use shell::Wind;
 
 /// Makes a figure's motion obey physics: feet stand still, weight is borne, forces are what a ground can give; otherwise as near to
 /// the input as that allows. With `keys`, only those poses are kept, and the motion between them is made anew.
@@ -31,7 +32,7 @@ pub struct Motion {
     /// In m/s².
     #[schemars(extend("minimum" = -100.0, "maximum" = 100.0, "x-usual" = [-50.0, 50.0]))]
     pub gravity: [f64; 3],
-    /// What is stood on: the height of level ground in metres, a slope, or a mesh. Default: level, where the feet keep returning to.
+    /// What is stood on: the height of level ground in metres, a slope, a treadmill, or a mesh. Default: level, where the feet keep returning to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ground: Option<Footing>,
     /// Mass, height and what is worn.
@@ -40,6 +41,8 @@ pub struct Motion {
     pub pushes: Vec<Pushing>,
     /// Elastic bands that hold the figure back.
     pub springs: Vec<Band>,
+    /// Wind, against limbs and trunk as broad as a person's. Default: air that is no hindrance.
+    pub wind: Wind,
 }
 
 /// What is stood on.
@@ -52,6 +55,8 @@ pub enum Footing {
     Slope(Slope),
     /// A mesh of the input, at its first frame.
     Mesh(MeshFooting),
+    /// A treadmill.
+    Belt(Belt),
 }
 
 /// A plane that rises from where the figure begins. The input goes on level ground and is carried onto it.
@@ -73,6 +78,19 @@ pub struct Slope {
 pub struct MeshFooting {
     /// Its name.
     pub mesh: String,
+}
+
+/// Level ground that moves along: a treadmill. Feet that stand go with it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Belt {
+    /// How fast it moves, in m/s; level.
+    #[schemars(extend("minimum" = -20.0, "maximum" = 20.0, "x-usual" = [-6.0, 6.0]))]
+    pub belt: [f64; 3],
+    /// Its height, in metres. Default: where the feet keep returning to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("minimum" = -1e6, "maximum" = 1e6))]
+    pub height: Option<f64>,
 }
 
 /// A body's masses; by published tables, laid onto the skeleton by its joints' names.
@@ -151,6 +169,7 @@ impl Default for Motion {
             body: Physique::default(),
             pushes: Vec::new(),
             springs: Vec::new(),
+            wind: Wind::default(),
         }
     }
 }
