@@ -136,6 +136,7 @@ fn properties(schema: &Value, table: &str) -> Value {
     match table {
         "input" | "output" => schema["properties"][table]["properties"].clone(),
         "input.add" => definition("AddedInput"),
+        "input.motion" => definition("MotionInput"),
         "output.film" => definition("FilmLook"),
         "output.skin.joints" => definition("JointsDelivery"),
         "wind" => definition("Wind"),
