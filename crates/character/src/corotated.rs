@@ -14,16 +14,18 @@
 //!
 //! Descent is by conjugate gradients, preconditioned by D A⁻¹ Dᵀ: A the matrix of linear strain, factorised once, and D the rotation
 //! around each point where the step begins. Iterations are bounded. Beyond the paper, which knows rotations of whole regions only.
+//!
+//! It moves all flesh, or the joints alone, where regions meet: then what is around them is where their blend has it, and held.
 
 use geometry::{Mat3, Prolongation, Vec3, nearest_rotation, tet_volume};
 use linear::{ConstraintRows, Solver};
 
 use crate::Error;
-use crate::flesh::Flesh;
+use crate::flesh::{Flesh, Piece, region_joints};
 use crate::frames::Frame;
-use crate::kit::{Kit, Reader, Writer};
+use crate::kit::{Kit, Reader, Writer, read_region, write_region};
 use crate::nonlinear::{spring_joints, twist_springs};
-use crate::region::Start;
+use crate::region::{Region, Start};
 
 /// Iterations of a step at most, and the residual, relative to the first, at which fewer are enough.
 const ITERATIONS: usize = 6;
@@ -33,9 +35,20 @@ const UNIT_LENGTH: f64 = 0.25;
 /// The part of the resistance to change of volume that every tet has by itself.
 const OWN_VOLUME: f64 = 0.1;
 
-/// What a kit knows about flesh in frames of its own.
+/// Poisson's ratio of flesh at joints, at least.
+const JOINT_POISSON: f64 = 0.48;
+/// Rings of cells around blended functions that belong to a joint.
+const JOINT_RINGS: usize = 1;
+/// Materials with a Poisson's ratio from here on are flesh.
+const FLESH: f64 = 0.4;
+
+/// What a kit knows about flesh in frames of its own. Functions and points are numbered among those that take part.
 #[derive(Clone, Debug)]
 pub(crate) struct Corotated {
+    /// The functions that take part, their masses and linear stiffness.
+    pub(crate) region: Region,
+    /// Those that are solved for, where bones do not hold them.
+    free: Vec<bool>,
     /// Points of the finest level by coefficients.
     points: Prolongation,
     /// The point at which each function is 1.
@@ -58,9 +71,63 @@ struct CorotatedTet {
 }
 
 impl Corotated {
+    /// All flesh.
     pub(crate) fn new(flesh: &Flesh) -> Result<Self, Error> {
+        let pieces: Vec<&Piece> = flesh.pieces.iter().collect();
+        Self::of(flesh, &pieces, |_| true)
+    }
+
+    /// The joints of flesh whose regions are blended: functions that belong to several, those next to them, and the cells that these reach
+    /// into. None where there is no such function. Linear strain around the joint takes what is turned in it for shrunk, and would swell:
+    /// next to them little is turned against the region.
+    pub(crate) fn at_joints(flesh: &Flesh) -> Result<Option<Self>, Error> {
+        let mut grown: Vec<bool> = flesh.shares.iter().map(|shares| shares.len() > 1).collect();
+        for _ in 0..JOINT_RINGS {
+            let inner = grown.clone();
+            for cell in flesh.lattice.cells() {
+                let corners = cell.corners();
+                if corners.iter().any(|&v| inner[v as usize]) {
+                    corners.iter().for_each(|&v| grown[v as usize] = true);
+                }
+            }
+        }
+        let is_free = |f: u32| !flesh.known[f as usize] && grown[f as usize];
+        let (mesh, values) = (flesh.hierarchy.mesh(), flesh.hierarchy.values());
+        let reaches = |piece: &&Piece| {
+            let corners = mesh.tets()[piece.tet as usize];
+            corners.into_iter().any(|p| values.row(p as usize).any(|(f, _)| is_free(f)))
+        };
+        let firm = |piece: &Piece| {
+            let mut piece = *piece;
+            if piece.material.poisson >= FLESH {
+                piece.material.poisson = piece.material.poisson.max(JOINT_POISSON);
+            }
+            piece
+        };
+        let pieces: Vec<Piece> = flesh.pieces.iter().filter(reaches).map(firm).collect();
+        if pieces.is_empty() {
+            return Ok(None);
+        }
+        Self::of(flesh, &pieces.iter().collect::<Vec<_>>(), is_free).map(Some)
+    }
+
+    fn of(flesh: &Flesh, pieces: &[&Piece], is_free: impl Fn(u32) -> bool) -> Result<Self, Error> {
         let mesh = flesh.hierarchy.mesh();
-        let tet = |piece: &crate::flesh::Piece| {
+        let first = region_joints(&flesh.shares).first().copied().unwrap_or(0);
+        let region = Region::new(flesh, first, pieces, |_| 1.0)?;
+        let place_of = |f: &u32| flesh.hierarchy.functions()[*f as usize].point;
+        let corners = pieces.iter().flat_map(|piece| mesh.tets()[piece.tet as usize]);
+        let mut used: Vec<u32> = corners.chain(region.functions.iter().map(place_of)).collect();
+        used.sort_unstable();
+        used.dedup();
+        // all of them are there
+        let point = |p: u32| used.binary_search(&p).unwrap_or(0) as u32;
+        let function = |f: u32| region.functions.binary_search(&f).ok().map(|k| k as u32);
+        let row = |&p: &u32| {
+            let row = flesh.hierarchy.values().row(p as usize);
+            row.filter_map(|(f, value)| Some((function(f)?, value))).collect()
+        };
+        let tet = |piece: &&Piece| {
             let corners = mesh.corners(piece.tet as usize);
             let [a, b, c, d] = corners;
             let shape = Mat3::from_cols(b - a, c - a, d - a);
@@ -69,7 +136,7 @@ impl Corotated {
             let size = (b - a).length().max((c - a).length()).max((d - a).length());
             let (young, poisson) = (piece.material.young, piece.material.poisson);
             (volume > 1e-9 * size.powi(3)).then(|| CorotatedTet {
-                corners: mesh.tets()[piece.tet as usize],
+                corners: mesh.tets()[piece.tet as usize].map(point),
                 inverse: shape.inverse(),
                 volume: volume * piece.part,
                 mu: young / (2.0 * (1.0 + poisson)),
@@ -77,16 +144,21 @@ impl Corotated {
             })
         };
         let joints = spring_joints(flesh);
-        let springs = twist_springs(flesh)?;
+        let springs = twist_springs(flesh)?.into_iter();
+        let springs = springs.filter_map(|(f, k)| Some((function(f)?, k, joints[f as usize] as u32)));
         Ok(Self {
-            points: flesh.hierarchy.values().clone(),
-            places: flesh.hierarchy.functions().iter().map(|function| function.point).collect(),
-            tets: flesh.pieces.iter().filter_map(tet).collect(),
-            springs: springs.into_iter().map(|(f, k)| (f, k, joints[f as usize] as u32)).collect(),
+            free: region.functions.iter().map(|&f| is_free(f)).collect(),
+            points: Prolongation::new(region.functions.len(), used.iter().map(row)),
+            places: region.functions.iter().map(|f| point(place_of(f))).collect(),
+            tets: pieces.iter().filter_map(tet).collect(),
+            springs: springs.collect(),
+            region,
         })
     }
 
     pub(crate) fn write(&self, out: &mut Writer) {
+        write_region(out, &self.region);
+        out.list(&self.free, |out, &free| out.count(usize::from(free)));
         let rows: Vec<Vec<(u32, f64)>> =
             (0..self.points.fine_count()).map(|p| self.points.row(p).collect()).collect();
         out.list(&rows, |out, row| {
@@ -108,6 +180,9 @@ impl Corotated {
     }
 
     pub(crate) fn read(input: &mut Reader, joints: usize, functions: usize) -> Option<Self> {
+        let region = read_region(input, joints, functions)?;
+        let free = input.list(|input| input.below(2).map(|free| free == 1))?;
+        let functions = region.functions.len();
         let rows = input.list(|input| input.pairs(functions))?;
         let count = rows.len();
         let places = input.list(|input| Some(input.below(count)? as u32))?;
@@ -125,7 +200,9 @@ impl Corotated {
             let [k] = input.numbers()?;
             Some((f, k, input.below(joints)? as u32))
         })?;
-        (places.len() == functions).then(|| Self {
+        (places.len() == functions && free.len() == functions).then(|| Self {
+            region,
+            free,
             points: Prolongation::new(functions, rows),
             places,
             tets,
@@ -154,7 +231,11 @@ pub(crate) struct CorotatedSystem {
     point_gradient: Vec<Vec3>,
     pressures: Vec<f64>,
     point_turns: Vec<Mat3>,
+    /// Of every coefficient that takes part: where inertia leads, where the step begins, the force on it, where it is.
     inertial: Vec<Vec3>,
+    before: Vec<Vec3>,
+    force: Vec<Vec3>,
+    x: Vec<Vec3>,
     goals: Vec<Vec3>,
     gradient: Vec<Vec3>,
     trial: Vec<Vec3>,
@@ -164,8 +245,11 @@ pub(crate) struct CorotatedSystem {
 }
 
 impl CorotatedSystem {
-    pub(crate) fn new(kit: &Kit, flesh: &Corotated, known: &[bool]) -> Result<Self, Error> {
-        let region = &kit.regions[0];
+    /// `held` coefficients of the kit are held by bones.
+    pub(crate) fn new(kit: &Kit, flesh: &Corotated, held: &[bool]) -> Result<Self, Error> {
+        let region = &flesh.region;
+        let own = region.functions.iter().zip(&flesh.free);
+        let known: Vec<bool> = own.map(|(&f, free)| held[f as usize] || !free).collect();
         let (h, beta) = (kit.step, kit.beta);
         let mut matrix = region.stiffness.clone();
         matrix.values_mut().iter_mut().for_each(|block| *block *= 1.0 + beta / h);
@@ -174,7 +258,7 @@ impl CorotatedSystem {
             matrix.add(f, f, Mat3::from_diagonal(Vec3::splat(k)));
         }
         let rows = ConstraintRows::none(known.len());
-        let mut solver = Solver::new(matrix.pattern(), known, &rows, linear::Settings::default())?;
+        let mut solver = Solver::new(matrix.pattern(), &known, &rows, linear::Settings::default())?;
         if known.contains(&false) {
             solver.factorize(&matrix, &rows)?;
         }
@@ -189,7 +273,7 @@ impl CorotatedSystem {
         let (count, points, tets) = (known.len(), flesh.points.fine_count(), flesh.tets.len());
         let zeros = vec![Vec3::ZERO; count];
         Ok(Self {
-            known: known.to_vec(),
+            known,
             step: h,
             beta,
             solver,
@@ -203,6 +287,9 @@ impl CorotatedSystem {
             pressures: vec![0.0; points],
             point_turns: vec![Mat3::ZERO; points],
             inertial: zeros.clone(),
+            before: zeros.clone(),
+            force: zeros.clone(),
+            x: zeros.clone(),
             goals: zeros.clone(),
             gradient: zeros.clone(),
             trial: zeros.clone(),
@@ -212,7 +299,8 @@ impl CorotatedSystem {
         })
     }
 
-    /// One step, at the end of which joints are at `frames`: where coefficients are then, into `after`.
+    /// One step, at the end of which joints are at `frames`: where coefficients are then, into `after`, which has a guess, and where those
+    /// are that are held.
     pub(crate) fn step(
         &mut self,
         kit: &Kit,
@@ -221,8 +309,25 @@ impl CorotatedSystem {
         from: &Start,
         after: &mut [Vec3],
     ) -> Result<(), Error> {
-        self.begin(kit, flesh, frames, from, after);
-        self.begin_nearer(kit, flesh, from, after)?;
+        let mut x = std::mem::take(&mut self.x);
+        x.iter_mut().zip(&flesh.region.functions).for_each(|(x, &f)| *x = after[f as usize]);
+        let descended = self.descend(kit, flesh, frames, from, &mut x);
+        let found = x.iter().zip(&flesh.region.functions).zip(&self.known).filter(|(_, known)| !**known);
+        found.for_each(|((x, &f), _)| after[f as usize] = *x);
+        self.x = x;
+        descended
+    }
+
+    fn descend(
+        &mut self,
+        kit: &Kit,
+        flesh: &Corotated,
+        frames: &[Frame],
+        from: &Start,
+        after: &mut [Vec3],
+    ) -> Result<(), Error> {
+        self.begin(kit, flesh, frames, from);
+        self.begin_nearer(flesh, from, after)?;
         self.direction.fill(Vec3::ZERO);
         let (mut first, mut size) = (0.0, 0.0);
         for iteration in 0..ITERATIONS {
@@ -254,7 +359,7 @@ impl CorotatedSystem {
                 *t = *x + *d;
             }
             let trial = std::mem::take(&mut self.trial);
-            self.differentiate(kit, flesh, from, &trial);
+            self.differentiate(flesh, from.gravity, &trial);
             self.trial = trial;
             let curvature = dot(&self.trial_gradient, &self.direction) - slope;
             let length = if curvature > 0.0 { (-slope / curvature).min(2.0) } else { 1.0 };
@@ -262,7 +367,7 @@ impl CorotatedSystem {
                 after.copy_from_slice(&self.trial);
             } else {
                 after.iter_mut().zip(&self.direction).for_each(|(x, d)| *x += length * *d);
-                self.differentiate(kit, flesh, from, after);
+                self.differentiate(flesh, from.gravity, after);
             }
             std::mem::swap(&mut self.gradient, &mut self.trial_gradient);
         }
@@ -270,30 +375,30 @@ impl CorotatedSystem {
     }
 
     /// Adds to `after` how far coefficients are moved within a step by forces on them.
-    pub(crate) fn respond(&mut self, force: &[Vec3], after: &mut [Vec3]) -> Result<(), Error> {
-        self.descent.copy_from_slice(force);
+    pub(crate) fn respond(
+        &mut self,
+        flesh: &Corotated,
+        force: &[Vec3],
+        after: &mut [Vec3],
+    ) -> Result<(), Error> {
+        let functions = &flesh.region.functions;
+        self.descent.iter_mut().zip(functions).for_each(|(own, &f)| *own = force[f as usize]);
         precondition(&mut self.solver, &self.rows, &self.known, &self.turns, &mut self.descent)?;
-        after.iter_mut().zip(&self.descent).for_each(|(x, z)| *x += *z);
+        self.descent.iter().zip(functions).for_each(|(z, &f)| after[f as usize] += *z);
         Ok(())
     }
 
     /// Begins where inertia leads or where bones take flesh as it is, which is given in `after`: wherever there is less to be done. In quick
     /// turns inertia leads to strains from which a few iterations do not come back. The gradient there, into `gradient`.
-    fn begin_nearer(
-        &mut self,
-        kit: &Kit,
-        flesh: &Corotated,
-        from: &Start,
-        after: &mut [Vec3],
-    ) -> Result<(), Error> {
+    fn begin_nearer(&mut self, flesh: &Corotated, from: &Start, after: &mut [Vec3]) -> Result<(), Error> {
         let mut taken = std::mem::take(&mut self.trial);
         taken.copy_from_slice(after);
         let mut least = f64::INFINITY;
         for by_inertia in [true, false] {
             for (f, x) in taken.iter_mut().enumerate().filter(|(f, _)| !self.known[*f]) {
-                *x = if by_inertia { from.predicted[f] } else { after[f] };
+                *x = if by_inertia { self.inertial[f] } else { after[f] };
             }
-            self.differentiate(kit, flesh, from, &taken);
+            self.differentiate(flesh, from.gravity, &taken);
             self.descent.copy_from_slice(&self.trial_gradient);
             precondition(&mut self.solver, &self.rows, &self.known, &self.turns, &mut self.descent)?;
             let work = dot(&self.trial_gradient, &self.descent);
@@ -308,20 +413,22 @@ impl CorotatedSystem {
         Ok(())
     }
 
-    /// What a step is measured against; bones in their places, rotations and strains where it begins.
-    fn begin(&mut self, kit: &Kit, flesh: &Corotated, frames: &[Frame], from: &Start, after: &mut [Vec3]) {
-        for f in 0..after.len() {
-            let free = from.predicted[f];
-            if self.known[f] {
-                after[f] = from.held[f];
-            }
-            self.inertial[f] = free;
+    /// What a step is measured against; rotations and strains where it begins.
+    fn begin(&mut self, kit: &Kit, flesh: &Corotated, frames: &[Frame], from: &Start) {
+        for (k, &f) in flesh.region.functions.iter().enumerate() {
+            let f = f as usize;
+            self.inertial[k] = from.predicted[f];
+            self.before[k] = from.coefficients[f];
+            self.force[k] = from.force[f];
         }
         for &(f, _, joint) in &flesh.springs {
             let place = frames[joint as usize].world_from_rest;
-            self.goals[f as usize] = place.transform_point3(kit.rest[f as usize]);
+            let rest = kit.rest[flesh.region.functions[f as usize] as usize];
+            self.goals[f as usize] = place.transform_point3(rest);
         }
-        self.place(flesh, from.coefficients);
+        let before = std::mem::take(&mut self.before);
+        self.place(flesh, &before);
+        self.before = before;
         self.point_turns.fill(Mat3::ZERO);
         for (tet, strain) in flesh.tets.iter().zip(&mut self.strains) {
             let f = tet.deformation(&self.points);
@@ -343,7 +450,7 @@ impl CorotatedSystem {
     }
 
     /// The gradient at `x`, into `trial_gradient`; zero where bones hold.
-    fn differentiate(&mut self, kit: &Kit, flesh: &Corotated, from: &Start, x: &[Vec3]) {
+    fn differentiate(&mut self, flesh: &Corotated, gravity: Vec3, x: &[Vec3]) {
         self.place(flesh, x);
         self.pressures.fill(0.0);
         for (tet, deformation) in flesh.tets.iter().zip(&mut self.deformations) {
@@ -365,11 +472,15 @@ impl CorotatedSystem {
             self.point_gradient[d] += stress.z_axis;
             self.point_gradient[a] -= stress.x_axis + stress.y_axis + stress.z_axis;
         }
-        let mass = &kit.regions[0].mass;
+        let mass = &flesh.region.mass;
         let inertia = 1.0 / (self.step * self.step);
         for (f, gradient) in self.trial_gradient.iter_mut().enumerate() {
+            if self.known[f] {
+                *gradient = Vec3::ZERO;
+                continue;
+            }
             let inertial = inertia * mass.row_times(f, |j| x[j] - self.inertial[j]);
-            *gradient = inertial - mass.weights()[f] * from.gravity - from.force[f];
+            *gradient = inertial - mass.weights()[f] * gravity - self.force[f];
         }
         for (p, &gradient) in self.point_gradient.iter().enumerate() {
             flesh.points.row(p).for_each(|(f, value)| self.trial_gradient[f as usize] += value * gradient);
@@ -473,7 +584,7 @@ mod tests {
     fn energy(system: &mut CorotatedSystem, kit: &Kit, from: &Start, x: &[Vec3]) -> f64 {
         let flesh = kit.corotated.as_ref().unwrap();
         system.place(flesh, x);
-        let mass = &kit.regions[0].mass;
+        let mass = &flesh.region.mass;
         let apart = |f: usize| x[f] - system.inertial[f];
         let mut sum = mass.energy(apart) / (system.step * system.step);
         for f in 0..x.len() {
@@ -521,9 +632,8 @@ mod tests {
             gravity,
             active,
         };
-        let mut after = kit.rest.clone();
-        system.begin(&kit, &flesh, &[Frame::REST], &from, &mut after);
-        system.differentiate(&kit, &flesh, &from, &x);
+        system.begin(&kit, &flesh, &[Frame::REST], &from);
+        system.differentiate(&flesh, from.gravity, &x);
         let gradient = system.trial_gradient.clone();
         let size = gradient.iter().map(|g| g.length()).fold(0.0, f64::max);
         let step = 1e-6;

@@ -22,6 +22,9 @@ pub struct Settings {
     pub levels: u32,
     /// When those come and go; none: they are always there.
     pub adaptation: Option<Adaptation>,
+    /// Whether joints, where regions meet, are solved with frames of every cell's own on top of blended regions, which keeps their
+    /// volume; without finer levels only.
+    pub joints: bool,
     /// What it is made of.
     pub material: Material,
     /// What parts are made of instead: joints and their materials.
@@ -43,6 +46,7 @@ impl Default for Settings {
             cells: 600,
             levels: 0,
             adaptation: None,
+            joints: false,
             material,
             materials: Vec::new(),
             free: Vec::new(),
@@ -209,6 +213,13 @@ impl Flesh {
         })
     }
 
+    /// The same flesh with joints solved for by themselves, or not.
+    #[must_use]
+    pub fn with_joints(mut self, joints: bool) -> Self {
+        self.settings.joints = joints;
+        self
+    }
+
     /// What it turned out to be.
     pub fn report(&self) -> &Report {
         &self.report
@@ -237,6 +248,11 @@ impl Flesh {
     /// For every lattice point the joints it belongs to, and how much.
     pub fn region_weights(&self) -> &[Vec<(u32, f64)>] {
         &self.shares[..self.lattice.points().len()]
+    }
+
+    /// The functions at a point of the skin, with their values.
+    pub fn surface_row(&self, point: usize) -> impl Iterator<Item = (u32, f64)> + '_ {
+        self.surface.row(point)
     }
 
     /// Where the points of the skin are, with coefficients as these.

@@ -46,7 +46,10 @@ pub struct Kit {
     /// When finer functions come and go, and what judges it.
     pub(crate) adaptation: Option<Adaptation>,
     pub(crate) sensors: Vec<Sensor>,
+    /// All flesh in frames of every cell's own, instead of regions.
     pub(crate) corotated: Option<Corotated>,
+    /// The joints alone, on top of regions.
+    pub(crate) joints: Option<Corotated>,
     pub(crate) step: f64,
     pub(crate) beta: f64,
     pub(crate) gravity: Vec3,
@@ -54,7 +57,7 @@ pub struct Kit {
     meshes: Vec<(String, usize)>,
 }
 
-const MAGIC: &[u8; 8] = b"flesh\0\0\x03";
+const MAGIC: &[u8; 8] = b"flesh\0\0\x04";
 
 impl Kit {
     /// What a player needs to move this flesh in steps of `step` seconds.
@@ -77,12 +80,16 @@ impl Kit {
         }
         let regions = match method {
             Method::BlendedLinear => blended(flesh)?,
-            Method::GlobalLinear | Method::Corotated => {
+            Method::Corotated => Vec::new(),
+            Method::GlobalLinear => {
                 let all: Vec<&Piece> = flesh.pieces.iter().collect();
                 let first = region_joints(&flesh.shares).first().copied().unwrap_or(0);
                 vec![Region::new(flesh, first, &all, |_| 1.0)?]
             }
         };
+        // a coarse function of several levels stands for cells that are turned differently
+        let has_joints =
+            method == Method::BlendedLinear && flesh.settings.joints && flesh.settings.levels == 0;
         let damping = flesh.settings.material.damping;
         // without finer functions there is nothing to switch
         let adaptation = flesh.settings.adaptation.clone().filter(|_| flesh.settings.levels > 0);
@@ -90,6 +97,7 @@ impl Kit {
             sensors: if adaptation.is_some() { sensors(&flesh.hierarchy) } else { Vec::new() },
             adaptation,
             corotated: (method == Method::Corotated).then(|| Corotated::new(flesh)).transpose()?,
+            joints: if has_joints { Corotated::at_joints(flesh)? } else { None },
             joint_from_rest: flesh.joint_from_rest.clone(),
             rest: flesh.hierarchy.rest().to_vec(),
             level_zero: flesh.lattice.points().len(),
@@ -193,29 +201,11 @@ impl Kit {
             out.list(&sensor.functions, |out, &f| out.count(f as usize));
         });
         out.list(self.corotated.as_slice(), |out, corotated| corotated.write(out));
+        out.list(self.joints.as_slice(), |out, joints| joints.write(out));
         let rows: Vec<Vec<(u32, f64)>> =
             (0..self.surface.fine_count()).map(|p| self.surface.row(p).collect()).collect();
         out.list(&rows, pairs);
-        out.list(&self.regions, |out, region| {
-            out.count(region.joint as usize);
-            out.list(&region.functions, |out, &f| out.count(f as usize));
-            out.numbers(region.shares.iter().copied());
-            out.numbers(region.mass.weights().iter().copied());
-            let lower = |i: usize| region.mass.row(i).filter(move |(j, _)| *j as usize <= i);
-            let rows: Vec<Vec<(u32, f64)>> =
-                (0..region.functions.len()).map(|i| lower(i).collect()).collect();
-            out.list(&rows, pairs);
-            let pattern = region.stiffness.pattern();
-            let count = region.functions.len() as u32;
-            let columns = |i: u32| (0..=i).filter_map(move |j| Some((j, pattern.slot(i, j)?)));
-            for i in 0..count {
-                let row: Vec<(u32, usize)> = columns(i).collect();
-                out.list(&row, |out, &(j, slot)| {
-                    out.count(j as usize);
-                    out.numbers(region.stiffness.values()[slot].to_cols_array());
-                });
-            }
-        });
+        out.list(&self.regions, write_region);
         let sum = checksum(&out.bytes);
         out.bytes.extend(sum.to_le_bytes());
         out.bytes
@@ -253,6 +243,31 @@ pub(crate) fn skinned(kit: &Kit, frames: &[Frame], coefficients: &mut [Vec3]) {
     }
     for driver in &kit.drivers {
         coefficients[driver.coefficient as usize] = driver.place(frames);
+    }
+}
+
+pub(crate) fn write_region(out: &mut Writer, region: &Region) {
+    out.count(region.joint as usize);
+    out.list(&region.functions, |out, &f| out.count(f as usize));
+    out.numbers(region.shares.iter().copied());
+    out.numbers(region.mass.weights().iter().copied());
+    let lower = |i: usize| region.mass.row(i).filter(move |(j, _)| *j as usize <= i);
+    out.count(region.functions.len());
+    for i in 0..region.functions.len() {
+        out.list(&lower(i).collect::<Vec<_>>(), |out, &(k, value)| {
+            out.count(k as usize);
+            out.numbers([value]);
+        });
+    }
+    let pattern = region.stiffness.pattern();
+    let count = region.functions.len() as u32;
+    let columns = |i: u32| (0..=i).filter_map(move |j| Some((j, pattern.slot(i, j)?)));
+    for i in 0..count {
+        let row: Vec<(u32, usize)> = columns(i).collect();
+        out.list(&row, |out, &(j, slot)| {
+            out.count(j as usize);
+            out.numbers(region.stiffness.values()[slot].to_cols_array());
+        });
     }
 }
 
@@ -318,6 +333,7 @@ fn read(input: &mut Reader) -> Option<Kit> {
         Some(Sensor { level, gradient, functions: switched })
     })?;
     let corotated = input.list(|input| Corotated::read(input, joints, functions))?.pop();
+    let joint_cells = input.list(|input| Corotated::read(input, joints, functions))?.pop();
     let rows = input.list(|input| input.pairs(functions))?;
     let surface = Prolongation::new(functions, rows);
     let regions = input.list(|input| read_region(input, joints, functions))?;
@@ -326,11 +342,12 @@ fn read(input: &mut Reader) -> Option<Kit> {
     let sound = sound
         && adaptation.as_ref().is_none_or(Adaptation::is_sound)
         && sensors.iter().all(|sensor| sensor.level > 0)
-        && (corotated.is_none() || (regions.len() == 1 && regions[0].functions.len() == functions));
+        && corotated.as_ref().is_none_or(|flesh| flesh.region.functions.len() == functions);
     sound.then_some(Kit {
         adaptation,
         sensors,
         corotated,
+        joints: joint_cells,
         joint_from_rest,
         rest,
         level_zero,
@@ -346,7 +363,7 @@ fn read(input: &mut Reader) -> Option<Kit> {
     })
 }
 
-fn read_region(input: &mut Reader, joints: usize, functions: usize) -> Option<Region> {
+pub(crate) fn read_region(input: &mut Reader, joints: usize, functions: usize) -> Option<Region> {
     let joint = input.below(joints)? as u32;
     let functions = input.list(|input| Some(input.below(functions)? as u32))?;
     let count = functions.len();

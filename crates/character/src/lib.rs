@@ -39,6 +39,7 @@ mod player;
 mod region;
 mod regions;
 mod ride;
+mod stretches;
 
 pub use adaptation::Adaptation;
 pub use bones::{Bone, End, Joint, Skin};
@@ -51,3 +52,4 @@ pub use morph::{
 };
 pub use nonlinear::Nonlinear;
 pub use player::Player;
+pub use stretches::{Stretch, dual_quaternions};

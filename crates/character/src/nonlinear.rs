@@ -3,8 +3,8 @@
 //! Elements are the tets of the finest level seen through the functions, each with the part of it that is inside of the skin.
 
 use dynamics::{
-    Basis, Body, Effort, Elements, Follow, Guide, Integrator, Reduced, State, Stepper, Substeps,
-    stiffness_damping,
+    Basis, Body, ContactModel, Effort, Elements, Follow, Guide, Integrator, Reduced, State, Stepper,
+    Substeps, stiffness_damping,
 };
 use geometry::Vec3;
 use glam::Mat4;
@@ -91,6 +91,16 @@ impl Nonlinear {
 
     /// Advances by `seconds`, at the end of which joints are at `world_from_joints`. The first call puts the flesh there at rest.
     pub fn step(&mut self, world_from_joints: &[Mat4], seconds: f64) -> Result<Effort, Error> {
+        self.step_with_contact(world_from_joints, seconds, None)
+    }
+
+    /// [`Nonlinear::step`] where there is something that flesh may not pass through; on an error flesh is where it was.
+    pub fn step_with_contact(
+        &mut self,
+        world_from_joints: &[Mat4],
+        seconds: f64,
+        contact: Option<&mut dyn ContactModel>,
+    ) -> Result<Effort, Error> {
         let [before, now] = &mut self.poses;
         before.copy_from(now);
         now.set(&self.kit.joint_from_rest, world_from_joints)?;
@@ -111,7 +121,18 @@ impl Nonlinear {
             start: self.state.time,
             duration: seconds,
         };
-        Ok(self.stepper.advance(&self.body, &mut self.state, &guide, seconds, &mut [])?)
+        let Self { stepper, body, state, .. } = self;
+        Ok(stepper.advance_with_contact(body, state, &guide, contact, seconds, &mut [])?)
+    }
+
+    /// Which coefficients bones hold.
+    pub fn known(&self) -> &[bool] {
+        self.body.known()
+    }
+
+    /// Sets the clock, in seconds: what is touched goes by it.
+    pub fn set_time(&mut self, time: f64) {
+        self.state.time = time;
     }
 
     /// Lets all flesh move at one velocity, in m/s: for a character that comes along at that speed.

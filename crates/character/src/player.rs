@@ -9,6 +9,7 @@ use glam::Mat4;
 use crate::Error;
 use crate::adaptation::{Activity, JUDGED_EVERY};
 use crate::corotated::CorotatedSystem;
+use crate::flesh::Driver;
 use crate::frames::{Frame, Pose};
 use crate::kit::{Kit, skinned};
 use crate::region::{Start, System};
@@ -28,6 +29,8 @@ pub struct Player {
     /// The regions, each with its matrix; none where cells have frames of their own.
     systems: Vec<System>,
     corotated: Option<CorotatedSystem>,
+    /// Where regions meet, every cell in a frame of its own.
+    joints: Option<CorotatedSystem>,
     activity: Option<Activity>,
     /// The character's size at rest, in metres.
     size: f64,
@@ -69,6 +72,9 @@ struct Pin {
 }
 
 impl Player {
+    /// Points that can be pinned at a time.
+    pub const MOST_PINS: usize = MOST_PINS;
+
     /// A player of a packed character.
     pub fn read(bytes: &[u8]) -> Result<Self, Error> {
         Self::new(Kit::from_bytes(bytes)?)
@@ -85,14 +91,15 @@ impl Player {
             System::new(region.clone(), &known, &kit.rest, kit.level_zero, kit.step, damping, adapts)
         };
         let corotated = kit.corotated.as_ref().map(|flesh| CorotatedSystem::new(&kit, flesh, &known));
-        let regions = if corotated.is_some() { &[] } else { &kit.regions[..] };
-        let systems = regions.iter().map(system).collect::<Result<Vec<_>, _>>()?;
+        let joints = kit.joints.as_ref().map(|flesh| CorotatedSystem::new(&kit, flesh, &known));
+        let systems = kit.regions.iter().map(system).collect::<Result<Vec<_>, _>>()?;
         let activity = |adaptation| Activity::new(adaptation, kit.sensors.len(), count, kit.level_zero);
         let pose = Pose::rest(&kit.joint_from_rest);
         let zeros = vec![Vec3::ZERO; count];
         Ok(Self {
             systems,
             corotated: corotated.transpose()?,
+            joints: joints.transpose()?,
             activity: kit.adaptation.clone().map(activity),
             size: Bounds::of(kit.rest[..kit.level_zero].iter().copied()).diagonal(),
             known,
@@ -267,6 +274,11 @@ impl Player {
         Ok(())
     }
 
+    /// Lets go of all points that are pinned.
+    pub fn unpin(&mut self) {
+        self.pins.clear();
+    }
+
     fn check_point(&self, point: usize) -> Result<(), Error> {
         let expected = self.kit.surface.fine_count();
         if point < expected {
@@ -358,15 +370,18 @@ impl Player {
                 let own = self.coefficients[f] - before.places[f];
                 *next = after.places[f] + before.turned(after, f, own);
             }
+            put(&self.kit.drivers, &self.held, &mut self.next);
+            system.step(&self.kit, flesh, end, &from, &mut self.next)?;
+        }
+        if let Some((system, flesh)) = self.joints.as_mut().zip(self.kit.joints.as_ref()) {
+            put(&self.kit.drivers, &self.held, &mut self.next);
             system.step(&self.kit, flesh, end, &from, &mut self.next)?;
         }
         self.hold_back();
         if !self.pins.is_empty() {
             self.meet_pins(s)?;
         }
-        for driver in &self.kit.drivers {
-            self.next[driver.coefficient as usize] = self.held[driver.coefficient as usize];
-        }
+        put(&self.kit.drivers, &self.held, &mut self.next);
         let per_second = 1.0 / self.kit.step;
         let [from, to] = &self.rides;
         for (f, &next) in self.next.iter().enumerate() {
@@ -460,8 +475,8 @@ impl Player {
                 for system in &mut self.systems {
                     system.respond(&self.frames[1][system.joint()], &self.shown, response)?;
                 }
-                if let Some(system) = &mut self.corotated {
-                    system.respond(&self.shown, response)?;
+                if let Some((system, flesh)) = self.corotated.as_mut().zip(self.kit.corotated.as_ref()) {
+                    system.respond(flesh, &self.shown, response)?;
                 }
             }
         }
@@ -547,6 +562,11 @@ impl Player {
     pub fn known(&self) -> &[bool] {
         &self.known
     }
+}
+
+/// Puts what bones hold into `coefficients`.
+fn put(drivers: &[Driver], held: &[Vec3], coefficients: &mut [Vec3]) {
+    drivers.iter().map(|driver| driver.coefficient as usize).for_each(|f| coefficients[f] = held[f]);
 }
 
 /// Gaussian elimination with pivots, in place, for a handful of unknowns.

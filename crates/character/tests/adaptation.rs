@@ -132,7 +132,7 @@ fn corotated_flesh_keeps_its_volume_bent_and_twisted() {
 #[test]
 fn random_poses_and_drags_leave_it_bounded() {
     let material = solid::Material { damping: 0.3, ..Settings::default().material };
-    let (bar, flesh) = flesh(Settings { cells: 150, material, ..Settings::default() });
+    let (bar, flesh) = flesh(Settings { cells: 150, material, joints: true, ..Settings::default() });
     let turn = 2.0;
     for method in [Method::BlendedLinear, Method::GlobalLinear, Method::Corotated] {
         let mut player = Player::new(Kit::new(&flesh, method, STEP).unwrap()).unwrap();

@@ -78,6 +78,31 @@ fn an_elbow_keeps_more_of_its_volume_than_its_skin() {
     }
 }
 
+/// Joints with cells of their own keep more of it, bent and twisted.
+#[test]
+fn joints_of_their_own_keep_an_elbow_round() {
+    let bar = bar(24, 60);
+    let rest = volume(&bar.skin.points, &bar.skin.triangles);
+    let stretch = std::f64::consts::PI * RADIUS * RADIUS * 2.0 * BLEND;
+    let material = solid::Material { damping: 0.5, ..Settings::default().material };
+    let flesh = Flesh::new(&bar.joints, bar.skin.clone(), Settings { material, ..settings(300) }).unwrap();
+    for (angle, twist, allowed) in [(90.0_f64, 0.0_f64, 0.04), (120.0, 0.0, 0.07), (0.0, 180.0, 0.12)] {
+        let pose = |s: f64| bent(s * angle.to_radians(), s * twist.to_radians());
+        let of = |joints: bool| {
+            let kit = Kit::new(&flesh.clone().with_joints(joints), Method::BlendedLinear, STEP).unwrap();
+            let mut player = Player::read(&kit.to_bytes()).unwrap();
+            let points = settle(&mut player, pose);
+            let [outer, _] = bulge(&bar, &points, angle.to_radians());
+            ((volume(&points, &bar.skin.triangles) - rest) / stretch, outer)
+        };
+        let ((ours, outer), (plain, plain_outer)) = (of(true), of(false));
+        println!(
+            "bent {angle}, twisted {twist}: joints {ours:+.3}, outer side {outer:.3}; without {plain:+.3}, {plain_outer:.3}"
+        );
+        assert!(ours.abs() < allowed, "{angle} {twist}: {ours}");
+    }
+}
+
 /// Flesh that hardly gives way keeps its volume in bends and twists where linear skinning loses 19 and 51 %.
 #[test]
 fn a_nonlinear_elbow_keeps_its_volume_bent_and_twisted() {
@@ -121,8 +146,15 @@ fn blended_is_near_to_nonlinear_where_global_linear_is_warped() {
         (squares / points.len() as f64).sqrt() / 2.0
     };
     let (blended, linear) = (apart(&of(Method::BlendedLinear)), apart(&of(Method::GlobalLinear)));
-    println!("from nonlinear, of the length: blended {blended:.4}, global linear {linear:.4}");
-    assert!(blended < 0.02, "{blended}");
+    let jointed = flesh.clone().with_joints(true);
+    let mut player = Player::new(Kit::new(&jointed, Method::BlendedLinear, STEP).unwrap()).unwrap();
+    let joints = apart(&settle(&mut player, pose));
+    println!(
+        "from nonlinear, of the length: blended {blended:.4}, with joints {joints:.4}, global linear {linear:.4}"
+    );
+    assert!(blended < 0.02 && joints < 0.02, "{blended} {joints}");
+    // 5.5 times as far as with joints of their own
+    assert!(linear > 5.0 * joints, "{linear} {joints}");
     // 4.3 times as far
     assert!(linear > 4.0 * blended, "{linear} {blended}");
 }

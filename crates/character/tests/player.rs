@@ -44,7 +44,7 @@ fn kit(settings: Settings) -> Kit {
 }
 
 fn small() -> Settings {
-    Settings { cells: 150, ..Settings::default() }
+    Settings { cells: 150, joints: true, ..Settings::default() }
 }
 
 /// Waving.

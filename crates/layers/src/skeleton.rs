@@ -1,27 +1,36 @@
 //! `skeleton`: flesh around the bones of a skinned character. Nothing is painted: bones, lattice and regions come from the skin.
 
 pub(crate) mod anatomy;
+mod mover;
+mod pins;
 mod simulation;
 mod swing;
+mod touch;
 
-use character::{Kit, Method};
+use character::{Adaptation, Kit, Method};
 use clip::{Mesh, Selector};
 use geometry::Vec3;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use solid::Material;
 
+use crate::shared::Contact;
 use crate::shared::driver::LOOK_AHEAD;
 use crate::shared::idle::Idle;
 use shot::{Diagnostic, Layer, LayerError, Settings, Simulation, Target};
 
 pub use anatomy::Anatomy;
+pub use pins::Pin;
 use simulation::Living;
 
 /// Materials with a Poisson's ratio from here on are flesh.
 const FLESH: f64 = 0.4;
 /// Poisson's ratio of flesh in nonlinear strain: an elbow of 1,000 cells keeps all but 2.7 % of its volume at 120°, where 0.45 loses 7.6 %.
 const INCOMPRESSIBLE: f64 = 0.495;
+/// The same where every cell has a frame of its own: a few iterations a step do not get further.
+const NEARLY: f64 = 0.48;
+/// Levels for which adaptation may have thresholds of their own.
+const MOST_THRESHOLDS: usize = 3;
 
 /// Flesh around bones: belly, ears and tail follow through, elbows keep their volume. For skinned characters; all skinned meshes of the
 /// skeleton ride along.
@@ -52,8 +61,13 @@ pub struct Skeleton {
     /// Levels of finer functions on top of the lattice's own; each has about eight times as many as the one before.
     #[schemars(extend("minimum" = 0, "maximum" = 3))]
     pub levels: u32,
+    /// When finer functions come and go; default: they are always there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub adaptation: Option<Adapting>,
     /// How it is solved.
     pub method: Solution,
+    /// How blended flesh is solved where the regions of several joints meet.
+    pub joints: JointCells,
     /// How firmly flesh is kept from turning about its bones; 0 lets it turn freely.
     #[schemars(extend("minimum" = 0.0, "maximum" = 1e4, "x-usual" = [0.0, 100.0]))]
     pub twist: f64,
@@ -66,6 +80,12 @@ pub struct Skeleton {
     /// Where points stay on the animation: with weight 1 exactly.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub follow: Option<Selector>,
+    /// Points of the skin that are held, dragged or taken along by something else, eight at most.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pins: Vec<Pin>,
+    /// What the skin may not pass through: itself, other meshes, simple shapes. Nonlinear flesh only. Default: nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub contact: Option<Contact>,
     /// Steps per second at least; frames are cut into equal ones.
     #[schemars(extend("minimum" = 24.0, "maximum" = 2000.0, "x-usual" = [24.0, 600.0]))]
     pub steps_per_second: f64,
@@ -90,6 +110,25 @@ pub struct Part {
     pub young: Option<f64>,
 }
 
+/// Finer functions come where flesh is strained, and go where it is not: strains, the first for level 1; the last one holds for all further levels.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Adapting {
+    /// Functions of a level come where flesh is strained more than this.
+    #[schemars(inner(range(min = 0.0, max = 100.0)), extend("x-usual" = [0.0, 1.0]))]
+    pub refine: Vec<f64>,
+    /// They go where it has been strained less than this for a fifth of a second.
+    #[schemars(inner(range(min = 0.0, max = 100.0)), extend("x-usual" = [0.0, 1.0]))]
+    pub coarsen: Vec<f64>,
+}
+
+impl Default for Adapting {
+    fn default() -> Self {
+        let Adaptation { refine, coarsen } = Adaptation::default();
+        Self { refine, coarsen }
+    }
+}
+
 /// How flesh is solved for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -97,10 +136,24 @@ pub enum Solution {
     /// Every bone's surroundings by a constant matrix in the bone's frame, then blended: quick, also in real time.
     #[default]
     Blended,
+    /// Every cell in a frame of its own, with a matrix that never changes: bends far in real time; no finer levels.
+    Corotated,
     /// Nonlinear strain everywhere, by the engine, in flesh that hardly gives way: slower; joints keep their volume.
     Nonlinear,
     /// One constant matrix for all, in the frame of the first joint: right for small turns only; here to compare.
     Linear,
+}
+
+/// How blended flesh is solved at joints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum JointCells {
+    /// As everywhere else: quicker.
+    #[default]
+    Linear,
+    /// Cells there have frames of their own and hardly give way, on top of what is blended: elbows keep their volume. Without finer
+    /// levels only.
+    Nonlinear,
 }
 
 impl Default for Skeleton {
@@ -113,11 +166,15 @@ impl Default for Skeleton {
             free: Vec::new(),
             cells: 800,
             levels: 0,
+            adaptation: None,
             method: Solution::Blended,
+            joints: JointCells::Linear,
             twist: 1.0,
             twist_radius: 0.5,
             gravity: [0.0; 3],
             follow: None,
+            pins: Vec::new(),
+            contact: None,
             steps_per_second: 240.0,
             pre_roll: 1.0,
         }
@@ -127,7 +184,7 @@ impl Default for Skeleton {
 impl Settings for Skeleton {
     const KIND: &'static str = "skeleton";
     const SUMMARY: &'static str = "flesh around the bones of a skinned character";
-    const VERSION: u32 = 4;
+    const VERSION: u32 = 5;
 }
 
 impl Layer for Skeleton {
@@ -176,6 +233,9 @@ impl Layer for Skeleton {
         {
             diagnostics.push(Diagnostic::new("follow", error.to_string()));
         }
+        diagnostics.extend(self.misfits());
+        diagnostics.extend(self.contact.iter().flat_map(|contact| contact.check("contact", input)));
+        diagnostics.extend(pins::check(&self.pins, input));
         diagnostics
     }
 
@@ -189,6 +249,18 @@ impl Layer for Skeleton {
                 "nonlinear flesh takes as many as accuracy asks for",
             );
         }
+        if self.levels == 0 {
+            idle.say(
+                "",
+                &[("adaptation", self.adaptation.is_some())],
+                "`levels` is 0: there are no finer functions",
+            );
+        }
+        if self.method != Solution::Blended || self.levels > 0 {
+            let why = "only blended flesh without finer levels has joints of their own";
+            idle.say("", &[("joints", self.joints != plain.joints)], why);
+        }
+        idle.say_contact(self.contact.as_ref());
         if self.twist == 0.0 {
             let turned = self.twist_radius != plain.twist_radius;
             idle.say("", &[("twist_radius", turned)], "`twist` is 0");
@@ -210,13 +282,9 @@ impl Layer for Skeleton {
     }
 
     fn pack(&self, input: &Target) -> Result<Option<Vec<u8>>, LayerError> {
-        let method = match self.method {
-            Solution::Blended => Method::BlendedLinear,
-            Solution::Linear => Method::GlobalLinear,
-            Solution::Nonlinear => {
-                let words = "the nonlinear method takes steps by accuracy and cannot be packed for a game";
-                return Err(LayerError::new(words).with_help("set `method` to `blended`"));
-            }
+        let Some(method) = self.method.in_real_time() else {
+            let words = "the nonlinear method takes steps by accuracy and cannot be packed for a game";
+            return Err(LayerError::new(words).with_help("set `method` to `blended` or `corotated`"));
         };
         let Anatomy { names, skin, meshes, flesh, .. } = Anatomy::new(self, input)?;
         let ends = meshes.iter().skip(1).map(|mesh| mesh.1).chain([skin.points.len()]);
@@ -229,7 +297,52 @@ impl Layer for Skeleton {
     }
 }
 
+impl Solution {
+    /// The method of a player; none where it takes the engine.
+    fn in_real_time(self) -> Option<Method> {
+        match self {
+            Self::Blended => Some(Method::BlendedLinear),
+            Self::Corotated => Some(Method::Corotated),
+            Self::Linear => Some(Method::GlobalLinear),
+            Self::Nonlinear => None,
+        }
+    }
+}
+
 impl Skeleton {
+    /// Settings that do not go together.
+    fn misfits(&self) -> Vec<Diagnostic> {
+        let mut found = Vec::new();
+        let mut say = |path: &str, message: &str, help: &str| {
+            found.push(Diagnostic::new(path, message).with_help(help));
+        };
+        if self.method == Solution::Corotated && self.levels > 0 {
+            let message = "flesh in frames of every cell's own has no finer levels";
+            say("levels", message, "raise `cells` instead, or take another `method`");
+        }
+        if self.method == Solution::Nonlinear && self.adaptation.is_some() {
+            let message = "nonlinear flesh has all of its functions at all times";
+            say("adaptation", message, "leave it out, or set `method` to `blended`");
+        }
+        if self.method == Solution::Nonlinear && !self.pins.is_empty() {
+            let message = "points of nonlinear flesh cannot be pinned";
+            say("pins", message, "set `method` to `corotated`, which bends as far");
+        }
+        if self.method != Solution::Nonlinear && self.contact.is_some() {
+            let message = "only nonlinear flesh keeps out of itself and of other things";
+            say("contact", message, "set `method` to `nonlinear`");
+        }
+        for (name, list) in
+            self.adaptation.iter().flat_map(|a| [("refine", &a.refine), ("coarsen", &a.coarsen)])
+        {
+            if list.is_empty() || list.len() > MOST_THRESHOLDS {
+                let message = format!("one strain for each level: 1 to {MOST_THRESHOLDS} numbers");
+                say(&format!("adaptation.{name}"), &message, "for instance `[0.06, 0.12]`");
+            }
+        }
+        found
+    }
+
     /// What the layer says about flesh, for joints of these names.
     fn flesh_settings(&self, names: &[String]) -> Result<character::Settings, LayerError> {
         let named = |patterns: &[String]| -> Vec<usize> {
@@ -241,6 +354,9 @@ impl Skeleton {
             Solution::Nonlinear if material.poisson >= FLESH => {
                 Material { poisson: material.poisson.max(INCOMPRESSIBLE), ..material }
             }
+            Solution::Corotated if material.poisson >= FLESH => {
+                Material { poisson: material.poisson.max(NEARLY), ..material }
+            }
             _ => material,
         };
         let mut materials = Vec::new();
@@ -251,7 +367,11 @@ impl Skeleton {
         Ok(character::Settings {
             cells: self.cells,
             levels: self.levels,
-            adaptation: None,
+            adaptation: self
+                .adaptation
+                .clone()
+                .map(|Adapting { refine, coarsen }| Adaptation { refine, coarsen }),
+            joints: self.joints == JointCells::Nonlinear,
             material: firm(self.base_material().map_err(LayerError::new)?),
             materials,
             free: named(&self.free),

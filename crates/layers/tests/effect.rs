@@ -268,8 +268,38 @@ fn every_setting_of_skeleton_has_an_effect() {
             ("follow", "{ group = \"held\" }"),
             ("parts", "[]"),
             ("free", "[\"lower\"]"),
+            ("pins", "[{ point = 40, to = [0.6, 0.3, 0.0] }]"),
+            ("contact", "{ thickness = 1e-3 }"),
+            ("adaptation", "{}"),
+            ("joints", "\"nonlinear\""),
         ],
         without_effect: &[],
+    });
+    assert_told(&Case {
+        input: "sample = \"arm\"",
+        layers: &["kind = \"skeleton\"\ncells = 30\nlevels = 1\npre_roll = 0.05\nsteps_per_second = 96.0\n\
+            adaptation = { refine = [0.02], coarsen = [0.001] }\n\
+            pins = [{ point = 40, to = [0.6, 0.3, 0.0], frames = [0, 1] }, { near = [0.9, 0.15, 0.0], joint = \"upper\" }]\n"],
+        frames: 4,
+        turned: &[
+            ("material", "\"jelly\""),
+            ("young", "2000.0"),
+            ("damping", "0.5"),
+            ("method", "\"linear\""),
+            ("method", "\"corotated\""),
+            ("follow", "{ group = \"held\" }"),
+            ("parts", "[{ joints = [\"low*\"], material = \"muscle\" }]"),
+            ("free", "[\"lower\"]"),
+            ("contact", "{ thickness = 1e-3 }"),
+            ("joints", "\"nonlinear\""),
+            ("adaptation.refine", "[0.5]"),
+            ("adaptation.coarsen", "[0.02]"),
+            ("pins[1].joint", "\"lower\""),
+            ("pins[0].seconds", "0.1"),
+            ("pins[0].frames", "[1, 3]"),
+        ],
+        // a cell has to stay below it for a fifth of a second
+        without_effect: &["adaptation.coarsen"],
     });
 }
 

@@ -96,6 +96,7 @@ fn every_skinned_file_with_a_volume_bakes() {
             bake.layers[0].warnings
         );
         assert!(f64::from(far) < 0.4 * bounds.diagonal(), "{name}: {far}");
+        println!("{name}: tets inside out {:?}", figure(&bake, "lattice/tets inside out"));
         baked += 1;
     }
     assert!(baked > 0);
@@ -200,4 +201,170 @@ fn free_joints_swing_with_the_flesh_and_come_out_turned() {
         apart(&animated.points[0])
     );
     assert!(apart(&by_joints) < 0.4 * apart(&animated.points[0]));
+}
+
+/// An elbow of few points that bends to 120°.
+fn small_elbow() -> Clip {
+    samples::Elbow { points: [12, 30], ..samples::Elbow::default() }.clip()
+}
+
+/// The same, which stands still.
+fn still_elbow() -> Clip {
+    samples::Elbow { points: [12, 30], bend: 0.0, ..samples::Elbow::default() }.clip()
+}
+
+fn bake_elbow(folder: &Path, layer: &str, frames: &str) -> Bake {
+    bake_sample(folder, "small_elbow", layer, frames)
+}
+
+fn bake_sample(folder: &Path, sample: &str, layer: &str, frames: &str) -> Bake {
+    let registry =
+        layers::registry().with_sample("small_elbow", small_elbow).with_sample("still_elbow", still_elbow);
+    let text = shot(&format!("sample = \"{sample}\""), layer);
+    let shot = Reader::new(registry).parse("shot", &text, "".as_ref()).unwrap();
+    let frames = Some(frames.parse().unwrap());
+    let options = BakeOptions { out: Some(folder.into()), frames, ..BakeOptions::default() };
+    shot.bake(&options, &Context::SILENT).unwrap_or_else(|error| panic!("{layer}: {error:?}"))
+}
+
+/// A figure of the first layer, frame by frame.
+fn figure(bake: &Bake, name: &str) -> Vec<f64> {
+    bake.layers[0].figures.iter().map(|figures| figures.get(name).unwrap_or(f64::NAN)).collect()
+}
+
+#[test]
+fn a_dragged_point_comes_to_its_place_and_functions_come_and_go() {
+    // a point on top of the upper half, drawn out by 8 cm, held, let go
+    let layer = "cells = 60\nlevels = 1\npre_roll = 0.0\nsteps_per_second = 96.0\nyoung = 2e4\ndamping = 0.8\n\
+        pins = [{ near = [-0.5, 0.5, 0.0], to = [-0.5, 0.58, 0.0], frames = [0, 12], seconds = 0.25 }]\n\
+        [layer.adaptation]\nrefine = [0.2]\ncoarsen = [0.08]\n";
+    let folder = tempfile::tempdir().unwrap();
+    let bake = bake_sample(folder.path(), "still_elbow", layer, "0-34");
+    let (active, all) = (figure(&bake, "functions/active"), figure(&bake, "functions/all"));
+    println!("active functions {active:?} of {}", all[0]);
+    let most = active.iter().copied().fold(0.0, f64::max);
+    assert!(active[0] < most && most <= all[0], "{active:?}");
+    assert!(active[34] < 0.7 * most);
+    let miss = figure(&bake, "pins/farthest from their place");
+    assert!((7..=12).all(|frame| miss[frame] < 1e-4), "{miss:?}");
+    assert!(miss[13].is_nan());
+
+    // stopped while the point is dragged, and resumed
+    let other = tempfile::tempdir().unwrap();
+    bake_sample(other.path(), "still_elbow", layer, "0-4");
+    let resumed = bake_sample(other.path(), "still_elbow", layer, "0-16");
+    assert_eq!(resumed.clip.frame(16).unwrap(), bake.clip.frame(16).unwrap());
+}
+
+#[test]
+fn a_pinned_point_goes_along_with_a_joint() {
+    let layer = "cells = 60\npre_roll = 0.0\nsteps_per_second = 96.0\nmethod = \"corotated\"\n\
+        pins = [{ point = 180, joint = \"lower\" }]\n";
+    let folder = tempfile::tempdir().unwrap();
+    let bake = bake_elbow(folder.path(), layer, "0-16");
+    let miss = figure(&bake, "pins/farthest from their place");
+    println!("off by {miss:?} m");
+    assert!(miss.iter().skip(1).all(|miss| *miss < 5e-3), "{miss:?}");
+}
+
+#[test]
+fn corotated_flesh_keeps_the_volume_that_its_skin_loses() {
+    let folder = tempfile::tempdir().unwrap();
+    let layer = "cells = 200\npre_roll = 0.0\nmethod = \"corotated\"\ndamping = 0.5\n";
+    let bake = bake_elbow(folder.path(), layer, "0-36");
+    let (flesh, skin) = (figure(&bake, "volume/flesh")[36], figure(&bake, "volume/skin")[36]);
+    println!("bent by 120°: {flesh:.2} % of the volume, its skin {skin:.2} %");
+    assert!((flesh - 100.0).abs() < 0.5 * (skin - 100.0).abs(), "{flesh} {skin}");
+}
+
+/// Bent by 120° the crease of an elbow crosses itself, and a ball that it brushes past is gone through.
+#[test]
+fn with_contact_flesh_crosses_neither_itself_nor_a_ball() {
+    let layer = "cells = 60\npre_roll = 0.0\nmethod = \"nonlinear\"\ndamping = 0.5\n\
+        [layer.contact]\nthickness = 1e-3\n\
+        obstacles = [{ shape = \"sphere\", radius = 0.15, centre = [0.55, 0.7, 0.3] }]\n";
+    let folder = tempfile::tempdir().unwrap();
+    let bake = bake_elbow(folder.path(), layer, "0-30");
+    for name in ["intersections/itself", "intersections/obstacles"] {
+        let crossings = figure(&bake, name);
+        assert!(crossings.iter().all(|count| *count == 0.0), "{name}: {crossings:?}");
+    }
+    let pairs = figure(&bake, "contact/pairs");
+    println!("pairs {pairs:?}; {:?}", bake.layers[0].fallbacks);
+    assert!(pairs.iter().any(|count| *count > 0.0));
+    assert!(bake.layers[0].fallbacks.is_empty());
+
+    let other = tempfile::tempdir().unwrap();
+    bake_elbow(other.path(), layer, "0-14");
+    let resumed = bake_elbow(other.path(), layer, "0-17");
+    assert_eq!(resumed.clip.frame(17).unwrap(), bake.clip.frame(17).unwrap());
+}
+
+#[test]
+fn what_does_not_go_together_is_told() {
+    let mistakes = |layer: &str| {
+        let shot = reader().parse("shot", &shot("sample = \"quadruped\"", layer), "".as_ref()).unwrap();
+        shot.check().iter().map(|mistake| mistake.message().to_owned()).collect::<Vec<_>>().join("\n")
+    };
+    assert!(mistakes("contact = { thickness = 1e-3 }").contains("only nonlinear"));
+    assert!(mistakes("method = \"corotated\"\nlevels = 1").contains("no finer levels"));
+    assert!(mistakes("method = \"nonlinear\"\nadaptation = {}").contains("all of its functions"));
+    assert!(mistakes("adaptation = { refine = [] }").contains("one strain"));
+    assert!(
+        mistakes("method = \"nonlinear\"\npins = [{ point = 0, to = [0.0, 0.0, 0.0] }]").contains("pinned")
+    );
+    assert!(mistakes("pins = [{ to = [0.0, 0.0, 0.0] }]").contains("one of the two"));
+    assert!(mistakes("pins = [{ point = 0 }]").contains("one of the three"));
+    assert!(mistakes("pins = [{ point = 0, joint = \"hoof\" }]").contains("hoof"));
+    assert!(mistakes("pins = [{ point = 9999999, joint = \"spine\" }]").contains("there is none"));
+    assert!(
+        mistakes("pins = [{ point = 0, to = [0.0, 0.0, 0.0], frames = [5, 2] }]")
+            .contains("before it begins")
+    );
+    let nine = format!("pins = [{}]", ["{ point = 0, to = [0.0, 0.0, 0.0] }"; 9].join(", "));
+    assert!(mistakes(&nine).contains("9 points are pinned"));
+}
+
+/// Figure 4: a cow turns and tosses its head; ears of rubber swing, horns of wood do not.
+#[test]
+fn ears_swing_ten_times_as_far_as_horns() {
+    let text = shot(
+        "sample = \"cow_head\"",
+        "mesh = \"body\"\nmaterial = \"muscle\"\ncells = 500\npre_roll = 0.2\nfree = [\"ear_*\"]\n\
+         parts = [{ joints = [\"ear_*\"], material = \"rubber\", young = 6e4 }, { joints = [\"horn_*\"], material = \"wood\" }]",
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let bake = bake_in(folder.path(), &text, "0-24").unwrap();
+    let input = reader().parse("shot", &text, "".as_ref()).unwrap().open_input().unwrap();
+    let skeleton = input.skeleton.as_ref().unwrap();
+    let skin = input.meshes[0].skin.as_ref().unwrap();
+    // points that one of these joints moves alone
+    let of = |name: &str| -> Vec<usize> {
+        let named = |slot: &u32| skeleton.joints[skin.binds[*slot as usize].0].name.starts_with(name);
+        let weight =
+            |row: &Vec<(u32, f32)>| row.iter().filter(|(j, _)| named(j)).map(|(_, w)| w).sum::<f32>();
+        (0..skin.influences.len()).filter(|&p| weight(&skin.influences[p]) > 0.95).collect()
+    };
+    // how far they swing beyond where the skin has them: RMS about the mean of all frames, seen from the head
+    let swing = |points: &[usize]| {
+        let head = skeleton.joints.iter().position(|joint| joint.name == "head").unwrap();
+        let offsets: Vec<Vec<glam::Vec3>> = (0..=24)
+            .map(|index| {
+                let (a, b) = (input.frame(index).unwrap(), bake.clip.frame(index).unwrap());
+                let turn = glam::Mat3::from_mat4(skeleton.world_from_joints(&a.pose)[head]).transpose();
+                let own =
+                    |&p: &usize| turn * (glam::Vec3::from(b.points[0][p]) - glam::Vec3::from(a.points[0][p]));
+                points.iter().map(own).collect()
+            })
+            .collect();
+        let mean: Vec<glam::Vec3> = (0..points.len())
+            .map(|k| offsets.iter().map(|frame| frame[k]).sum::<glam::Vec3>() / offsets.len() as f32)
+            .collect();
+        let squares =
+            offsets.iter().flat_map(|frame| frame.iter().zip(&mean).map(|(o, m)| o.distance_squared(*m)));
+        (squares.sum::<f32>() / (points.len() * offsets.len()) as f32).sqrt()
+    };
+    let (ears, horns) = (swing(&of("ear_")), swing(&of("horn_")));
+    println!("ears swing by {ears:.4} m, horns by {horns:.5} m");
+    assert!(ears > 10.0 * horns && ears > 0.005, "{ears} {horns}");
 }

@@ -154,6 +154,8 @@ fn properties(schema: &Value, table: &str) -> Value {
         "near" => beside_joint(schema, &["within", "offset", "falloff"]),
         "fabric" => definition("MaterialDials"),
         "skeleton.parts" => definition("FleshPart"),
+        "skeleton.pins" => definition("FleshPin"),
+        "skeleton.adaptation" => definition("Adapting"),
         "morph.targets" => definition("MorphTarget"),
         "morph.targets.regions" => definition("TargetRegion"),
         "tests" => definition("Tests"),

@@ -46,5 +46,5 @@ pub(super) fn of(contact: Contact, input: &Target, filled: &Filled, known: &[boo
     });
     let attachment = Attachment::embedded(carried);
     let order = members.iter().flatten().map(|&v| v as u32).collect();
-    Skin { pieces, attachment, triangles, contact, order }
+    Skin { pieces, attachment, triangles, contact, order, carried: Vec::new() }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use clip::{Clip, FilePath, LeadIn, Selector};
 use contact::{Attachment, AuditedSurface, BarrierContact, CollisionSurface, Crossing, Shape, Sides, audit};
-use dynamics::{DeliveredSurface, Scene, Span, Steps, Way, Window, middle};
+use dynamics::{DeliveredSurface, Span, Steps, Way, Window, middle};
 use geometry::{Bounds, Mat3, Vec3};
 use glam::DQuat;
 use schemars::JsonSchema;
@@ -208,7 +208,7 @@ impl Contact {
         let attachment = Attachment::identity(rest.len());
         let pieces = vec![self.surface(name, rest, triangles.clone(), known)];
         let order = (0..attachment.len() as u32).collect();
-        Skin { contact: self.clone(), pieces, attachment, triangles, order }
+        Skin { contact: self.clone(), pieces, attachment, triangles, order, carried: Vec::new() }
     }
 
     /// The surface of a mesh as it is simulated: `known` points follow the animation.
@@ -440,6 +440,8 @@ pub(crate) struct Skin {
     pub(crate) triangles: Vec<[u32; 3]>,
     /// Which point of that surface each attached point is.
     pub(crate) order: Vec<u32>,
+    /// Other meshes that the same body moves: they neither touch nor are touched.
+    pub(crate) carried: Vec<usize>,
 }
 
 /// The piece of every point of a surface.
@@ -511,15 +513,16 @@ pub struct Collider {
 }
 
 impl Collider {
-    /// Contact of the members of a scene, each with its skin and its input, and with the obstacles that any of them names. The frames of
-    /// the inputs begin with the lead-in, where there is one.
+    /// Contact of what is simulated together, each with its skin, its input and the number of its first point in the body, and with the
+    /// obstacles that any of them names. The frames of the inputs begin with the lead-in, where there is one.
     pub(crate) fn new(
         skins: Vec<(Skin, Target)>,
-        scene: &Scene,
+        first_point: impl Fn(usize) -> usize,
         lead_in: Option<&LeadIn>,
     ) -> Result<Self, LayerError> {
         let rate = skins.first().map_or(24.0, |(_, input)| input.clip.frame_rate_hz);
-        let simulated: Vec<usize> = skins.iter().map(|(_, input)| input.mesh).collect();
+        let own = |(skin, input): &(Skin, Target)| std::iter::once(input.mesh).chain(skin.carried.clone());
+        let simulated: Vec<usize> = skins.iter().flat_map(own).collect();
         let (mut sources, mut obstacles) = (Vec::new(), Vec::new());
         let (mut pieces, mut surfaces, mut attached) = (Vec::new(), Vec::new(), Vec::new());
         let (mut order, mut free_pieces) = (Vec::new(), Vec::new());
@@ -534,7 +537,7 @@ impl Collider {
             order.extend(skin.order.iter().map(|&p| (number, p as usize)));
             free_pieces.push((!skin.contact.with_itself).then(|| piece_of_points(&skin.pieces, &skin.order)));
             pieces.extend(skin.pieces);
-            let first = scene.part(number).points.start as u32;
+            let first = first_point(number) as u32;
             let of = |p: usize| skin.attachment.parts(p).iter().map(|&(q, w)| (q + first, w)).collect();
             attached.extend((0..skin.attachment.len()).map(of).collect::<Vec<Vec<(u32, f64)>>>());
         }

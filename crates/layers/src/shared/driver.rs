@@ -135,7 +135,9 @@ impl Driver {
             frames => sewing.begin(frames as f64 / rate, frames as f64 / rate - pre_roll),
         }
         let scene = Scene::tied(cast, sewing.energies(), &rest, stepping).map_err(explain)?;
-        let mut collider = if touches { Some(Collider::new(skins, &scene, lead_in.as_ref())?) } else { None };
+        let first_point = |number: usize| scene.part(number).points.start;
+        let mut collider =
+            if touches { Some(Collider::new(skins, first_point, lead_in.as_ref())?) } else { None };
         let lead_in = lead_in.map_or(0, |lead_in| lead_in.count());
         let mut input = Input {
             target,
