@@ -4,6 +4,7 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr)] // printing is what a benchmark does
 
+mod allocations;
 mod contact;
 mod delivery;
 mod enrich;

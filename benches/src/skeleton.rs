@@ -3,17 +3,20 @@
 //! The lattices are the automatic ones of the demo cow and kangaroo, about as large as the 177 and 214 points of *skeleton* 2002, whose
 //! authors built theirs by hand and reported about 100 steps a second on a machine of 2002.
 
+mod elbow;
+
 use std::process::ExitCode;
 use std::time::Instant;
 
 use clip::Clip;
 use followthrough::character::{Error, Flesh, Kit, Method, Nonlinear, Player};
 use followthrough::layers::{Anatomy, Skeleton};
-use geometry::Vec3;
-use glam::{DAffine3, DQuat, Mat4};
+use glam::Mat4;
 use serde_json::{Value, json};
 use shot::Target;
-use solid::{Law, Material};
+use solid::Law;
+
+use crate::allocations;
 
 const RATE: f64 = 240.0;
 
@@ -37,16 +40,20 @@ pub(crate) fn run(options: &[String]) -> ExitCode {
 fn measure(steps: usize, quick: bool) -> Result<Value, String> {
     println!("lattice               points  skin    steps/s   p99.9/median  ready in");
     let mut rates = serde_json::Map::new();
-    let (mut late, mut ratio) = (0.0_f64, 0.0_f64);
+    let (mut late, mut ratio, mut allocations) = (0.0_f64, 0.0_f64, 0);
     for (name, clip, points) in [("177", samples::cow(), 177), ("214", samples::kangaroo(), 214)] {
         let prepared = sized(&clip, points)?;
         let linear = prepared.times(Method::GlobalLinear, steps).map_err(words)?;
         let blended = prepared.times(Method::BlendedLinear, steps).map_err(words)?;
-        for (method, times) in [("blended", &blended), ("global linear", &linear)] {
+        let jointed = prepared.with_joints(true).times(Method::BlendedLinear, steps).map_err(words)?;
+        let ways = [("blended", &blended), ("blended, joints", &jointed), ("global linear", &linear)];
+        for (method, times) in ways {
             prepared.tell(&format!("{} {method}", clip.name), times);
         }
         rates.insert(name.into(), json!(blended.median.recip()));
+        rates.insert(format!("{name}_joints"), json!(jointed.median.recip()));
         late = late.max(blended.late / blended.median);
+        allocations += linear.allocations + blended.allocations + jointed.allocations;
         ratio = ratio.max(blended.median / linear.median);
         if points == 214 {
             let frames = if quick { 12 } else { 60 };
@@ -63,8 +70,8 @@ fn measure(steps: usize, quick: bool) -> Result<Value, String> {
         rates.insert("5000".into(), json!(blended.median.recip()));
     }
     println!("blended over global linear: {ratio:.2}");
-    let fine = if quick { 0.02 } else { 0.0088 };
-    let setups = [("5k", 0.027), ("50k", fine)].map(|(name, cell)| {
+    let fine = if quick { 0.02 } else { 0.0111 };
+    let setups = [("5k", 0.0365), ("50k", fine)].map(|(name, cell)| {
         let clip = samples::Cow { cell, ..samples::Cow::default() }.clip();
         ready(&clip, 800).map(|prepared| (name, prepared.flesh_points, prepared.setup))
     });
@@ -74,7 +81,7 @@ fn measure(steps: usize, quick: bool) -> Result<Value, String> {
         println!("lattice, regions, factors for {points} points of skin: {seconds:.2} s");
         setup.insert(name.into(), json!(seconds));
     }
-    let elbow = elbow().map_err(words)?;
+    let elbow = elbow::table().map_err(words)?;
     Ok(json!({
         "bench": "skeleton",
         "steps_per_second": rates,
@@ -82,7 +89,7 @@ fn measure(steps: usize, quick: bool) -> Result<Value, String> {
         "blended_over_linear": ratio,
         "setup_seconds": setup,
         "fish": null,
-        "allocations": null,
+        "allocations": allocations,
         "elbow_volume": elbow,
     }))
 }
@@ -92,6 +99,7 @@ fn words(error: Error) -> String {
 }
 
 /// A character ready to be played.
+#[derive(Clone)]
 struct Prepared<'a> {
     clip: &'a Clip,
     flesh: Flesh,
@@ -102,6 +110,8 @@ struct Prepared<'a> {
 struct Times {
     median: f64,
     late: f64,
+    /// While it was stepped.
+    allocations: usize,
 }
 
 fn ready(clip: &Clip, cells: usize) -> Result<Prepared<'_>, String> {
@@ -135,6 +145,10 @@ fn sized(clip: &Clip, points: usize) -> Result<Prepared<'_>, String> {
 }
 
 impl Prepared<'_> {
+    fn with_joints(&self, joints: bool) -> Self {
+        Self { flesh: self.flesh.clone().with_joints(joints), ..self.clone() }
+    }
+
     fn tell(&self, name: &str, times: &Times) {
         println!(
             "{name:20} {:7} {:5} {:10.0} {:12.2} {:12.2} s",
@@ -166,15 +180,18 @@ impl Prepared<'_> {
     fn times(&self, method: Method, steps: usize) -> Result<Times, Error> {
         let mut player = Player::new(Kit::new(&self.flesh, method, 1.0 / RATE)?)?;
         let mut surface = vec![[0.0; 3]; player.kit().point_count()];
-        let mut times = Vec::with_capacity(steps);
-        for pose in &self.poses(steps.max(2)) {
+        let mut times = Vec::with_capacity(steps.max(2));
+        let poses = self.poses(steps.max(2));
+        let before = allocations::count();
+        for pose in &poses {
             let begun = Instant::now();
             player.step(pose, 1.0 / RATE)?;
             player.surface(&mut surface);
             times.push(begun.elapsed().as_secs_f64());
         }
+        let allocations = allocations::count() - before;
         times.sort_by(f64::total_cmp);
-        Ok(Times { median: times[times.len() / 2], late: times[times.len() * 999 / 1000] })
+        Ok(Times { median: times[times.len() / 2], late: times[times.len() * 999 / 1000], allocations })
     }
 
     /// The median of one backward-Euler step of the engine, in seconds.
@@ -189,78 +206,4 @@ impl Prepared<'_> {
         times.sort_by(f64::total_cmp);
         Ok(times[times.len() / 2])
     }
-}
-
-/// How much of its blended stretch the elbow of the samples has gained or lost at 120°, in parts of it, by linear and by dual-quaternion skinning, and by ours.
-fn elbow() -> Result<Value, Error> {
-    const STRETCH: f64 = std::f64::consts::PI * 0.2 * 0.2 * 0.6;
-    let clip = samples::elbow();
-    let mesh = &clip.meshes[0];
-    let (Some(skin), Some(skeleton)) = (&mesh.skin, &clip.skeleton) else { return Ok(Value::Null) };
-    let triangles = mesh.point_triangles();
-    let volume = |points: &[Vec3]| -> f64 {
-        let of = |t: &[u32; 3]| {
-            let [a, b, c] = t.map(|v| points[v as usize]);
-            a.dot(b.cross(c)) / 6.0
-        };
-        triangles.iter().map(of).sum()
-    };
-    let rest = mesh.rest();
-    let change = |points: &[Vec3]| (volume(points) - volume(&rest)) / STRETCH;
-    // bent as far as it goes, after a rest
-    let frame = 39;
-    let at = |frame: usize| clip.frame(frame).map(|frame| skeleton.world_from_joints(&frame.pose));
-    let Ok(world) = at(frame) else { return Ok(Value::Null) };
-    let moves: Vec<DAffine3> = skin
-        .binds
-        .iter()
-        .map(|(joint, bind)| DAffine3::from_mat4((world[*joint] * *bind).as_dmat4()))
-        .collect();
-    let linear = |(p, row): (&Vec3, &Vec<(u32, f32)>)| -> Vec3 {
-        row.iter().map(|&(joint, w)| f64::from(w) * moves[joint as usize].transform_point3(*p)).sum()
-    };
-    let dual = |(p, row): (&Vec3, &Vec<(u32, f32)>)| dual_quaternions(*p, row, &moves);
-    let pairs = || rest.iter().zip(&skin.influences);
-    let lbs: Vec<Vec3> = pairs().map(linear).collect();
-    let dqs: Vec<Vec3> = pairs().map(dual).collect();
-
-    let target = Target { clip: clip.clone(), mesh: 0, files: clip::Files::default() };
-    let settings =
-        Skeleton { material: "muscle".into(), damping: Some(0.5), cells: 600, ..Skeleton::default() };
-    let Ok(Anatomy { flesh, .. }) = Anatomy::new(&settings, &target) else { return Ok(Value::Null) };
-    let mut player = Player::new(Kit::new(&flesh, Method::BlendedLinear, 1.0 / RATE)?)?;
-    let mut engine = Nonlinear::new(&flesh, Law::NeoHookean, Some(1))?;
-    for k in 0..=frame {
-        let Ok(world) = at(k) else { break };
-        player.step(&world, 1.0 / clip.frame_rate_hz)?;
-        engine.step(&world, 1.0 / clip.frame_rate_hz)?;
-    }
-    let ours = change(&flesh.surface(player.shown()));
-    let nonlinear = change(&flesh.surface(engine.coefficients()));
-    let (lbs, dqs) = (change(&lbs), change(&dqs));
-    let poisson = Material::preset("muscle").map_or(0.0, |material| material.poisson);
-    println!(
-        "elbow at 120°, of the blended stretch: linear skinning {lbs:+.3}, dual quaternions {dqs:+.3}, blended {ours:+.3}, nonlinear (Poisson's ratio {poisson}) {nonlinear:+.3}"
-    );
-    Ok(json!({ "lbs": lbs, "dqs": dqs, "ours": nonlinear, "blended": ours }))
-}
-
-/// Where dual-quaternion skinning takes a point: rotations and translations mixed as unit dual quaternions (Kavan 2007).
-fn dual_quaternions(p: Vec3, row: &[(u32, f32)], moves: &[DAffine3]) -> Vec3 {
-    let zero = DQuat::from_xyzw(0.0, 0.0, 0.0, 0.0);
-    let (mut real, mut dual) = (zero, zero);
-    for &(joint, weight) in row {
-        let place = moves[joint as usize];
-        let mut turn = DQuat::from_mat3(&place.matrix3);
-        if turn.dot(real) < 0.0 {
-            turn = -turn;
-        }
-        let t = place.translation;
-        real += turn * f64::from(weight);
-        dual += (DQuat::from_xyzw(t.x, t.y, t.z, 0.0) * turn) * (0.5 * f64::from(weight));
-    }
-    let length = real.length();
-    let (real, dual) = (real * length.recip(), dual * length.recip());
-    let shift = (dual * real.conjugate()) * 2.0;
-    real * p + Vec3::new(shift.x, shift.y, shift.z)
 }
