@@ -243,7 +243,7 @@ fn a_dragged_point_comes_to_its_place_and_functions_come_and_go() {
     let (active, all) = (figure(&bake, "functions/active"), figure(&bake, "functions/all"));
     println!("active functions {active:?} of {}", all[0]);
     let most = active.iter().copied().fold(0.0, f64::max);
-    assert!(active[0] < most && most <= all[0], "{active:?}");
+    assert!(active[0] < most && most < 0.9 * all[0], "{active:?}");
     assert!(active[34] < 0.7 * most);
     let miss = figure(&bake, "pins/farthest from their place");
     assert!((7..=12).all(|frame| miss[frame] < 1e-4), "{miss:?}");
