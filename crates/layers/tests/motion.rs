@@ -258,7 +258,7 @@ fn what_is_bound_goes_with_the_skeleton() {
     let dress = clip.mesh_index("dress").unwrap();
     let last = clip.frame_count() - 1;
     let frame = clip.checked_frame(last).unwrap();
-    let hips = track(&clip, &[frame.clone()], "Hips")[0];
+    let hips = track(&clip, std::slice::from_ref(&frame), "Hips")[0];
     let middle: Vec3 =
         frame.points[dress].iter().map(|&p| Vec3::from(p)).sum::<Vec3>() / frame.points[dress].len() as f32;
     assert!((middle.z - hips.z).abs() < 0.15, "{middle} {hips}");

@@ -89,8 +89,11 @@ struct Costume {
     is_sheet: Vec<bool>,
     finer: Vec<Option<geometry::Prolongation>>,
     anchors: Vec<Vec<Anchor>>,
-    ties: Vec<(Kind, Vec<(End, f64)>, Tie)>,
+    ties: Vec<Loose>,
 }
+
+/// A tie whose ends, each with its share, are not yet points of the scene.
+type Loose = (Kind, Vec<(End, f64)>, Tie);
 
 #[derive(Clone, Copy)]
 enum End {
