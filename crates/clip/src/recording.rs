@@ -165,7 +165,8 @@ mod tests {
         assert!((forces.at(0, 0.005) - 2.0).abs() < 1e-12 && forces.at(0, 9.0) == 3.0);
         assert!(forces.column("fz").is_none());
         let markers = read("walk.trc", MARKERS).unwrap();
-        assert_eq!(markers.column("R.Heel.x").unwrap(), [1.0, 1.001]);
+        let heel = markers.column("R.Heel.x").unwrap();
+        assert!((heel[0] - 1.0).abs() < 1e-12 && (heel[1] - 1.001).abs() < 1e-12, "{heel:?}");
         let unseen = markers.column("L.Heel.y").unwrap();
         assert!((unseen[0] - 0.005).abs() < 1e-12 && unseen[1].is_nan());
     }

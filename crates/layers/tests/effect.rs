@@ -363,6 +363,7 @@ fn every_setting_of_motion_has_an_effect() {
         input: "sample = \"walker\"\nframes = \"0-14\"",
         layers: &["kind = \"motion\"\nfriction = 0.2\n\
             body = { mass = 60.0, height = 1.7, add = [{ joint = \"LeftFoot\", mass = 2.0 }] }\n\
+            wind = { direction = [1.0, 0.0, -0.4], speed = 8.0, gust = 0.3, variation = 0.3 }\n\
             pushes = [{ joint = \"Chest\", from = 0.1, to = 0.3, force = [60.0, 0.0, 0.0] }]\n"],
         frames: 3,
         turned: &[

@@ -108,6 +108,11 @@ const CASES: &[Case] = &[
         names: &["walk.prior"],
     },
     Case {
+        input: "sample = 'walker'\nframes = '0-3'\nmotion = { file = 'take.bvh' }",
+        layer: "kind = 'smooth'",
+        names: &["take.bvh"],
+    },
+    Case {
         input: "file = 'raised.glb'",
         layer: "kind = 'upsample'\nmesh = 'flag'\noperator = 'flag.ftop'",
         names: &["flag.ftop"],
@@ -187,6 +192,7 @@ fn every_setting_that_can_name_a_file_has_a_case() {
         "FleshTets",
         "Image.file",
         "MorphTarget.file",
+        "MotionInput.file",
         "Obstacle.file",
         "Selector.file",
         "Separated",
@@ -226,6 +232,7 @@ fn write_files(here: &Path) {
     fs::write(here.join("flag.ftop"), flag_operator::operator()).unwrap();
     let calm =
         samples::Walker { strides: 1, cell: 0.06, slide: 0.0, tremble: 0.0, frame_rate_hz: 30.0 }.clip();
+    clip::write(here.join("take.bvh"), &calm, &WriteOptions::default()).unwrap();
     let learning = motion::Learning { inducing: 20, ..Default::default() };
     let prior = motion::Prior::learn(&[layers::take(&calm).unwrap()], &learning).unwrap();
     fs::write(here.join("walk.prior"), prior.to_bytes()).unwrap();

@@ -28,7 +28,7 @@ impl Default for Robe {
     /// For the person of `person_walk`.
     fn default() -> Self {
         Self {
-            cells: [49, 49],
+            cells: [27, 27],
             shoulders: [1.57, 0.05],
             widths: [0.08, 0.245],
             sides: [1.16, 0.42],
@@ -43,7 +43,7 @@ const NECK: [f64; 2] = [0.06, 0.02];
 /// Where its waist is between the beginning of its sides and its hem.
 const WAIST: f64 = 0.18;
 
-/// The robe of 5,000 points.
+/// The robe of 1,568 points.
 pub fn robe() -> Clip {
     Robe::default().clip()
 }
@@ -89,7 +89,7 @@ impl Robe {
             Vec3::new(x, y, z)
         });
         let points: Vec<Vec3> = points.collect();
-        let uvs = points.iter().map(|p| [0.5 + p.x as f32, 1.0 - p.y as f32]).collect();
+        let uvs = points.iter().map(|p| [0.5 + 0.5 * p.x as f32, 1.0 - 0.5 * p.y as f32]).collect();
         let mut faces = Faces::default();
         for (i, j) in cells().filter(|(i, j)| *i < columns && *j < rows) {
             let [a, b, c, d] = [at(i, j), at(i, j + 1), at(i + 1, j + 1), at(i + 1, j)];

@@ -204,7 +204,7 @@ pub fn all() -> &'static [Sample] {
         },
         Sample {
             name: "robe",
-            summary: "two panels of a robe for that person, 5,000 points, to be sewn",
+            summary: "two panels of a robe for that person, 1,568 points, to be sewn",
             make: crate::robe,
         },
         Sample { name: "arm", summary: "a round arm that bends; a sculpted muscle", make: crate::arm },
