@@ -171,8 +171,8 @@ impl From<clip::Error> for Said {
                 said.at(format!("mesh `{mesh}`, frame {frame}, point {point}"))
             }
             clip::Error::FrameMismatch { frame, .. } => said.at(format!("frame {frame}")),
-            clip::Error::NoSuchName { place, .. } => said.at(place),
-            clip::Error::NoSuchFrame { .. } => said,
+            clip::Error::NoSuchName { place, .. } | clip::Error::NoSuchJoint { place, .. } => said.at(place),
+            clip::Error::NoSuchFrame { .. } | clip::Error::NotOfJoints => said,
         }
     }
 }
