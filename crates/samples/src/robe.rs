@@ -149,6 +149,6 @@ mod tests {
         for (a, b) in front.iter().zip(&back) {
             assert!(a.distance(Vec3::new(b.x, b.y, -b.z)) < 1e-6, "{a} {b}");
         }
-        assert_eq!(mesh.group("waist").unwrap().weights.iter().filter(|w| **w == 1.0).count(), 100);
+        assert_eq!(mesh.group("waist").unwrap().weights.iter().filter(|w| **w == 1.0).count(), 2 * 28);
     }
 }
