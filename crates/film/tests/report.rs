@@ -108,3 +108,23 @@ fn a_bake_that_is_stopped_leaves_its_first_picture() {
     assert!(stopped.is_err());
     assert!(folder.path().join("test.first.png").is_file());
 }
+
+/// The camera that goes along shows another picture than the one that stands; beside passes, which have a camera of their own, it is refused.
+#[test]
+fn a_camera_that_goes_along_is_a_setting_of_films_without_passes() {
+    let folder = tempfile::tempdir().unwrap();
+    let reader = Reader::new(registry().with_film::<FilmLook>());
+    let picture = |film: &str| {
+        let text = SHOT
+            .replace("[\"flag.pc2\", \"flag.webp\", \"flag.png\"]", "[\"flag.png\"]\nreport = false")
+            .replace("height = 72", film);
+        let shot = reader.parse("test.toml", &text, Path::new("")).unwrap();
+        film::bake(&shot, &options(folder.path()), &Context::SILENT).map_err(|error| format!("{error:?}"))?;
+        Ok::<_, String>(std::fs::read(folder.path().join("flag.png")).unwrap())
+    };
+    let stands = picture("height = 72").unwrap();
+    assert_ne!(picture("height = 72, go_along = true").unwrap(), stands);
+    assert_eq!(picture("height = 72, go_along = false").unwrap(), stands);
+    let refused = picture("height = 72, go_along = true, pass = [{ clip = true }]").unwrap_err();
+    assert!(refused.contains("`go_along` has no effect beside passes"), "{refused}");
+}
