@@ -116,3 +116,25 @@ fn threads_change_no_bit_of_a_bake_in_contact() {
     };
     assert_eq!(baked(1), baked(2));
 }
+
+/// Two sheets of one mesh that cross as they were drawn: let alone and untold where the artist lets folds cross, drawn apart where not.
+#[test]
+fn folds_that_may_cross_are_neither_untangled_nor_told() {
+    let flat = samples::shapes::cloth_patch(6, 0.4);
+    let middle = flat.points.iter().sum::<geometry::Vec3>() / flat.points.len() as f64;
+    let flat = flat.map(|p| p - middle);
+    let upright = flat.clone().map(|p| geometry::Vec3::new(p.x + 0.013, p.z, 0.011 - p.y));
+    let mut mesh = flat.mesh("cloth", None);
+    samples::shapes::append(&mut mesh, &upright, None);
+    let frame = Frame { points: vec![mesh.rest_points.clone()], pose: Vec::new() };
+    let frames = Arc::new(MemoryFrames::new(vec![frame; 3]));
+    let clip = Clip::new("crossed", RATE, vec![mesh], None, frames);
+    let told = |contact: &str| {
+        let frames = bake(&layer(contact), &clip, Path::new(".")).unwrap();
+        let crossed = frames[0].figures.get("intersections/itself").unwrap();
+        assert!(crossed > 0.0, "{contact}: they are counted all the same");
+        frames.into_iter().flat_map(|frame| frame.warnings).any(|words| words.contains("cross"))
+    };
+    assert!(!told("self = false\nobstacles = []"));
+    assert!(told("self = true\nobstacles = []"));
+}
