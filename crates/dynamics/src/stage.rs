@@ -47,6 +47,8 @@ pub(crate) struct Stage<'a> {
     pub(crate) drift: &'a [Vec3],
     /// s, in seconds.
     pub(crate) implicit_dt: f64,
+    /// How long it is from where it starts to the moment that it is about, in seconds.
+    pub(crate) elapsed: f64,
     /// A guess beside the one that Newton is given; it starts from the one with the lower Φ.
     pub(crate) other_guess: Option<&'a [Vec3]>,
     /// What strain rates are measured from.

@@ -347,12 +347,14 @@ impl Stepper {
         constraints: &mut [&mut dyn StageConstraint],
         x: &mut [Vec3],
     ) -> Result<NewtonReport, Error> {
-        let &StageProblem { time, base, drift, implicit_dt, history, start, other_guess, newton } = problem;
+        let &StageProblem { time, base, drift, implicit_dt, elapsed, history, start, other_guess, newton } =
+            problem;
         let sample = Self::sample_guide(&mut self.guide_positions, &mut self.guide_velocities, guide, time);
         self.rows.set_compliance(|compliance| guide.compliance(time, compliance));
         guide.averages(time, &mut self.averages);
         let averages = &self.averages;
-        let stage = Stage { start, base, drift, implicit_dt, other_guess, history, sample, averages };
+        let stage =
+            Stage { start, base, drift, implicit_dt, elapsed, other_guess, history, sample, averages };
         // contact, which moves obstacles along with what it leaves of a step, comes last
         let limits = self.limits.iter_mut().map(|limit| &mut **limit as &mut dyn StageConstraint);
         let own = constraints.iter_mut().map(|constraint| &mut **constraint as &mut dyn StageConstraint);
@@ -382,6 +384,7 @@ struct StageProblem<'a> {
     base: &'a [Vec3],
     drift: &'a [Vec3],
     implicit_dt: f64,
+    elapsed: f64,
     history: StageHistory<'a>,
     /// The converged positions that the guess came from.
     start: &'a [Vec3],

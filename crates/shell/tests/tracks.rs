@@ -16,13 +16,22 @@ struct Pair {
     fine_rest: Vec<Vec3>,
     fine_triangles: Vec<[u32; 3]>,
     way: Prolongation,
+    /// Of its fabric, as a share of the critical one.
+    damping: f64,
 }
 
 impl Pair {
     fn new(rest: Vec<Vec3>, triangles: Vec<[u32; 3]>, levels: usize) -> Self {
         let fine = subdivide_times(rest.len(), &triangles, Scheme::Linear, levels);
         let fine_rest = fine.prolongation.vectors(&rest);
-        Self { rest, triangles, fine_rest, fine_triangles: fine.triangles, way: fine.prolongation }
+        Self {
+            rest,
+            triangles,
+            fine_rest,
+            fine_triangles: fine.triangles,
+            way: fine.prolongation,
+            damping: 0.05,
+        }
     }
 
     /// A box of eight points.
@@ -72,7 +81,7 @@ impl Pair {
         gravity: Vec3,
         stepping: Settings,
     ) -> Tracked {
-        let material = Material { damping: 0.05, air_drag: 0.0, ..Material::preset("silk").unwrap() };
+        let material = Material { damping: self.damping, air_drag: 0.0, ..Material::preset("silk").unwrap() };
         let cloth = ClothBuilder::new(&self.fine_rest, &self.fine_triangles, &material).build().unwrap();
         let unlimited =
             Material { limit_warp: None, limit_weft: None, limit_shear: None, ..material.clone() };
@@ -168,7 +177,8 @@ fn a_moved_scene_gives_the_moved_result() {
 
 #[test]
 fn what_follows_goes_on_when_its_guide_stops_dead() {
-    let pair = Pair::cube(3);
+    // without friction inside: with it, what is left after two frames is less than what Newton's method may leave
+    let pair = Pair { damping: 0.0, ..Pair::cube(3) };
     // the top twists until frame 8, then stands still: no pose of the guide after that tells that it ever moved
     let guide = |frame: f64| -> Vec<Vec3> {
         let turn = Mat3::from_rotation_y(4.0 * frame.min(8.0) / RATE);
@@ -181,7 +191,7 @@ fn what_follows_goes_on_when_its_guide_stops_dead() {
     };
     let before = speed(7.0);
     assert!(before > 0.5 && speed(9.0) == 0.0);
-    let stepping = Settings { tolerance: 1e-3, ..Settings::default() };
+    let stepping = Settings { tolerance: 1e-4, ..Settings::default() };
     let mut tracked = pair.tracked(Some(pair.averages()), pair.free(), Vec3::ZERO, stepping);
     tracked.begin(&guide(0.0)).unwrap();
     let mut poses = Vec::new();
@@ -197,7 +207,7 @@ fn what_follows_goes_on_when_its_guide_stops_dead() {
         }
     }
     // a frame and two after the stop some points still move with a good part of the old speed
-    assert!(fastest[8] > 0.2 * before && fastest[9] > 0.05 * before, "{before} {fastest:?}");
+    assert!(fastest[8] > before && fastest[9] > 0.5 * before, "{before} {fastest:?}");
     // a method that looks at one frame alone gives equal results for equal frames
     let still_moving = poses[8].iter().zip(&poses[9]).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);
     assert!(still_moving > 0.0005, "{still_moving}");

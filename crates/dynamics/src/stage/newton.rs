@@ -156,20 +156,15 @@ impl Newton<'_, '_> {
         self.rows.begin_stage();
         let (body, stage) = (self.body, self.stage);
         let guide = stage.sample.guide_positions;
-        let carried = stage.implicit_dt * middle(stage.sample.guide_velocities);
+        let carried = stage.elapsed * middle(stage.sample.guide_velocities);
         if self.settings.guess == Guess::Start {
             for (i, x) in self.x.iter_mut().enumerate().filter(|(i, _)| body.known()[*i]) {
                 *x = guide[i];
             }
         }
         self.work.external.linearise(body, stage, self.x);
-        if self.settings.guess == Guess::Prediction
-            && let Some(other) = stage.other_guess
-            && self.work.merit(body, &self.staged, self.rows.now(), stage, other)
-                < self.work.merit(body, &self.staged, self.rows.now(), stage, self.x)
-        {
-            self.x.copy_from_slice(other);
-            self.work.external.linearise(body, stage, self.x);
+        if let (Guess::Prediction, Some(other)) = (self.settings.guess, stage.other_guess) {
+            self.choose_guess(other, carried);
         }
         let start: Vec<Vec3> = match self.settings.guess {
             Guess::Start => stage.start.iter().map(|x| *x + carried).collect(),
@@ -192,6 +187,35 @@ impl Newton<'_, '_> {
         }
         self.guess.copy_from_slice(self.x);
         Ok(())
+    }
+
+    /// x ← of two predictions the one with the lower Φ; where averages hold the body, the start carried along with the animation, if that has a lower one.
+    /// Cloth that is crumpled by its averages is strained by any straight way ahead, and Newton's method would first have to undo that.
+    fn choose_guess(&mut self, other: &[Vec3], carried: Vec3) {
+        let (body, stage) = (self.body, self.stage);
+        let guide = stage.sample.guide_positions;
+        let still: Vec<Vec3> = (0..self.x.len())
+            .map(|i| if body.known()[i] { guide[i] } else { stage.start[i] + carried })
+            .collect();
+        let guesses = [other, &still];
+        let count = if self.rows.now().is_empty() { 1 } else { 2 };
+        let mut merit = |x: &[Vec3]| self.work.merit(body, &self.staged, self.rows.now(), stage, x);
+        let mut lowest = merit(self.x);
+        let mut chosen = None;
+        for guess in guesses.into_iter().take(count) {
+            let value = merit(guess);
+            if value < lowest {
+                (lowest, chosen) = (value, Some(guess));
+            }
+        }
+        let Some(guess) = chosen else { return };
+        self.x.copy_from_slice(guess);
+        self.work.external.linearise(body, stage, self.x);
+        if std::ptr::eq(guess, &*still) {
+            // what one short step from there leaves out would be missing motion, in every stage to the same side
+            let convergence = &mut self.settings.convergence;
+            convergence.assumed_ratio = convergence.ratio_range.1;
+        }
     }
 
     /// force and system ← those of the body at x; constraints find what is active there.

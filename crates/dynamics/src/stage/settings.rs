@@ -24,7 +24,8 @@ pub(crate) struct NewtonSettings {
 /// Where Newton's method begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Guess {
-    /// Where the integrator predicts the end to be; of two predictions the one with the lower Φ.
+    /// Where the integrator predicts the end to be; of two predictions, and the start where averages hold the
+    /// body, the one with the lowest Φ.
     Prediction,
     /// Where the stage starts, with known points as far along as they may go: the start is admissible, a prediction need not be.
     Start,

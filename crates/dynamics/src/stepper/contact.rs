@@ -154,6 +154,7 @@ impl Stepper {
             base: &base,
             drift: &drift,
             implicit_dt,
+            elapsed: implicit_dt,
             history: StageHistory {
                 implicit_dt,
                 positions: [(1.0, &base), (0.0, &base)],

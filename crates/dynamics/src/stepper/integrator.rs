@@ -49,6 +49,7 @@ impl Stepper {
             base: &base,
             drift: &drift,
             implicit_dt: h,
+            elapsed: h,
             history: StageHistory {
                 implicit_dt: h,
                 positions: [(1.0, &base), (0.0, &base)],
@@ -99,6 +100,7 @@ impl Stepper {
             base: &base,
             drift: &drift,
             implicit_dt: s,
+            elapsed: GAMMA * h,
             history: StageHistory {
                 implicit_dt: GAMMA * h,
                 positions: [(1.0, &x0), (0.0, &x0)],
@@ -127,6 +129,7 @@ impl Stepper {
             base: &base,
             drift: &drift,
             implicit_dt: s,
+            elapsed: (1.0 - GAMMA) * h,
             history: StageHistory {
                 implicit_dt: s,
                 positions: [(-beta, &x0), (alpha, &x1)],

@@ -31,6 +31,7 @@ impl<'a> StageProblem<'a> {
             base,
             drift: zeros,
             implicit_dt,
+            elapsed: implicit_dt,
             history,
             start: base,
             other_guess: None,
