@@ -82,6 +82,9 @@ impl Cell {
     }
 }
 
+/// Points this near to a segment, as a part of its length, are on it.
+const ON_SEGMENT: f64 = 1e-6;
+
 /// Convex cells that share whole faces, edges or corners.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lattice {
@@ -160,6 +163,30 @@ impl Lattice {
         edges.sort_unstable();
         edges.dedup();
         edges
+    }
+
+    /// For every segment the points along it from end to end, where edges lead from each to the next; empty where they do not.
+    pub fn chains_along(&self, segments: &[[Vec3; 2]]) -> Vec<Vec<u32>> {
+        let edges = self.edges();
+        let chain = |&[a, b]: &[Vec3; 2]| -> Vec<u32> {
+            let (way, near) = (b - a, ON_SEGMENT * a.distance(b));
+            let along = |p: Vec3| (p - a).dot(way) / way.length_squared();
+            let is_on = |p: Vec3| {
+                let s = along(p);
+                (-ON_SEGMENT..=1.0 + ON_SEGMENT).contains(&s) && p.distance(a + s * way) <= near
+            };
+            let mut chain: Vec<u32> =
+                (0..self.points.len() as u32).filter(|&v| is_on(self.points[v as usize])).collect();
+            let place = |v: u32| along(self.points[v as usize]);
+            chain.sort_by(|&v, &w| place(v).total_cmp(&place(w)));
+            let ends = [chain.first(), chain.last()].map(|v| v.map(|&v| self.points[v as usize]));
+            let reaches = ends[0].is_some_and(|p| p.distance(a) <= near)
+                && ends[1].is_some_and(|p| p.distance(b) <= near);
+            let joined =
+                chain.windows(2).all(|pair| edges.binary_search(&sorted([pair[0], pair[1]])).is_ok());
+            if reaches && joined && chain.len() > 1 { chain } else { Vec::new() }
+        };
+        segments.iter().map(chain).collect()
     }
 
     /// All cells cut into tets, and the cell of each tet. Refused where a cell is so bent that a tet is flat.
@@ -285,6 +312,25 @@ mod tests {
         assert_eq!(refined.lattice.points().len(), 5 * 3 * 3);
         assert_eq!(refined.parents.len(), 20 + 11 + 2);
         assert_eq!(refined.lattice.edges().len(), 4 * 9 + 5 * 12);
+    }
+
+    #[test]
+    fn segments_along_edges_have_chains_and_others_have_none() {
+        let lattice = Lattice::box_grid([4, 2, 2], Vec3::new(4.0, 2.0, 2.0)).unwrap();
+        let at = |x: f64, y: f64, z: f64| Vec3::new(x, y, z);
+        let chains = lattice.chains_along(&[
+            [at(0.0, 1.0, 1.0), at(4.0, 1.0, 1.0)],
+            [at(3.0, 1.0, 1.0), at(1.0, 1.0, 1.0)],
+            // across cells, beyond the last point, beside the edges
+            [at(0.0, 0.0, 0.0), at(2.0, 2.0, 2.0)],
+            [at(0.0, 1.0, 1.0), at(3.5, 1.0, 1.0)],
+            [at(0.0, 1.2, 1.0), at(4.0, 1.2, 1.0)],
+        ]);
+        let places =
+            |chain: &[u32]| chain.iter().map(|&v| lattice.points()[v as usize].x).collect::<Vec<_>>();
+        assert_eq!(places(&chains[0]), [0.0, 1.0, 2.0, 3.0, 4.0]);
+        assert_eq!(places(&chains[1]), [3.0, 2.0, 1.0]);
+        assert!(chains[2..].iter().all(Vec::is_empty));
     }
 
     #[test]

@@ -135,6 +135,19 @@ impl SurfaceQuery {
         sum.get() / (4.0 * PI)
     }
 
+    /// Midway through what is inside of the surface on a ray, the first stretch of it; none where the ray misses.
+    pub fn midway_inside(&self, from: Vec3, direction: Vec3) -> Option<Vec3> {
+        let way = direction.try_normalize()?;
+        let hits = (0..self.triangles.len() as u32).filter_map(|t| ray_hit(from, way, self.corners(t)));
+        let mut hits: Vec<f64> = hits.filter(|t| *t > 0.0).collect();
+        hits.sort_by(f64::total_cmp);
+        let at = |pair: &[f64]| from + 0.5 * (pair[0] + pair[1]) * way;
+        let is_inside = |pair: &&[f64]| {
+            pair[1] - pair[0] > 1e-9 * self.bounds().diagonal() && self.winding_number(at(pair)).abs() > 0.5
+        };
+        hits.windows(2).find(is_inside).map(at)
+    }
+
     /// The triangles in parts no larger than `size`, or in the smallest parts that the tree knows.
     pub(crate) fn patches(&self, size: f64) -> Vec<Vec<u32>> {
         let mut patches = Vec::new();
@@ -217,11 +230,42 @@ fn clusters(tree: &Tree, corners: impl Fn(u32) -> [Vec3; 3]) -> Vec<Cluster> {
     clusters
 }
 
+/// How far along a ray of unit length a triangle is (Möller and Trumbore).
+fn ray_hit(from: Vec3, way: Vec3, [a, b, c]: [Vec3; 3]) -> Option<f64> {
+    let (u, v) = (b - a, c - a);
+    let p = way.cross(v);
+    let det = u.dot(p);
+    if det == 0.0 {
+        return None;
+    }
+    let offset = from - a;
+    let q = offset.cross(u);
+    let (s, t) = (offset.dot(p) / det, way.dot(q) / det);
+    (s >= 0.0 && t >= 0.0 && s + t <= 1.0).then_some(v.dot(q) / det)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::Random;
     use crate::testing::sphere;
+
+    #[test]
+    fn midway_inside_is_halfway_between_where_a_ray_enters_and_leaves() {
+        let (ball, triangles) = sphere(24);
+        // two balls in a row: the first counts
+        let mut points = ball.clone();
+        points.extend(ball.iter().map(|p| 0.5 * *p + Vec3::new(4.0, 0.0, 0.0)));
+        let mut both = triangles.clone();
+        both.extend(triangles.iter().map(|t| t.map(|v| v + ball.len() as u32)));
+        let surface = SurfaceQuery::new(points, both).unwrap();
+        let middle = surface.midway_inside(Vec3::new(-3.0, 0.1, 0.2), Vec3::new(2.0, 0.0, 0.0)).unwrap();
+        assert!(middle.distance(Vec3::new(0.0, 0.1, 0.2)) < 0.01, "{middle}");
+        let other = surface.midway_inside(Vec3::new(9.0, 0.1, 0.0), Vec3::NEG_X).unwrap();
+        assert!(other.distance(Vec3::new(4.0, 0.1, 0.0)) < 0.01, "{other}");
+        assert_eq!(surface.midway_inside(Vec3::new(-3.0, 2.0, 0.0), Vec3::X), None);
+        assert_eq!(surface.midway_inside(Vec3::new(-3.0, 0.0, 0.0), Vec3::ZERO), None);
+    }
 
     #[test]
     fn the_expansion_is_close_to_the_sum_of_solid_angles_and_to_inside() {
