@@ -110,6 +110,26 @@ impl Skin {
         skin
     }
 
+    /// The same skin with points that belong to joints by as much as they are painted for them, and for the rest to those that move them.
+    #[must_use]
+    pub(crate) fn painted(&self, paints: &[(usize, Vec<f64>)]) -> Self {
+        let mut skin = self.clone();
+        for (point, row) in skin.influences.iter_mut().enumerate() {
+            let amounts = || paints.iter().map(|(joint, paint)| (*joint as u32, paint[point].max(0.0)));
+            let sum: f64 = amounts().map(|(_, amount)| amount).sum();
+            let least = sum.max(1.0);
+            row.iter_mut().for_each(|(_, weight)| *weight *= 1.0 - sum / least);
+            for (joint, amount) in amounts().filter(|(_, amount)| *amount > 0.0) {
+                match row.iter_mut().find(|entry| entry.0 == joint) {
+                    Some(entry) => entry.1 += amount / least,
+                    None => row.push((joint, amount / least)),
+                }
+            }
+            row.retain(|(_, weight)| *weight > 0.0);
+        }
+        skin
+    }
+
     /// The bones of a checked skin. Joints in `free` get none; a bone that ends at one of them goes where its first end's joint takes it.
     pub fn bones(&self, joints: &[Joint], free: &[usize]) -> Vec<Bone> {
         let free = free_joints(joints, free);
@@ -226,6 +246,19 @@ mod tests {
         assert_eq!(skin.carried(&carriers).influences[3], [(1, 1.0)]);
         // a root cannot swing: nothing would hold it
         assert_eq!(super::carriers(&joints, &[0]), [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn what_is_painted_counts_for_more_than_weights() {
+        let joints = [joint(None, 0.0), joint(Some(0), 1.0)];
+        let rows = vec![vec![(0, 1.0)], vec![(0, 0.5), (1, 0.5)], vec![(1, 1.0)], vec![(1, 1.0)]];
+        let skin = skin(rows).checked(&joints).unwrap();
+        let painted = skin.painted(&[(1, vec![0.0, 0.4, 1.0, 2.0]), (0, vec![0.0, 0.0, 0.0, 2.0])]);
+        assert_eq!(painted.influences[0], [(0, 1.0)]);
+        let [(0, a), (1, b)] = painted.influences[1][..] else { panic!("{:?}", painted.influences[1]) };
+        assert!((a - 0.3).abs() < 1e-12 && (b - 0.7).abs() < 1e-12, "{a} {b}");
+        assert_eq!(painted.influences[2], [(1, 1.0)]);
+        assert_eq!(painted.influences[3], [(1, 0.5), (0, 0.5)]);
     }
 
     #[test]

@@ -32,6 +32,16 @@ pub enum Error {
         /// How many joints there are.
         count: usize,
     },
+    /// A lattice that is not around the skin.
+    #[error(
+        "the lattice leaves {outside} of {count} points of the skin outside: is it this character's, in metres, in the bind pose?"
+    )]
+    Outside {
+        /// How many points are outside.
+        outside: usize,
+        /// How many there are.
+        count: usize,
+    },
     /// A number is NaN or infinite.
     #[error("{what} {index} is not a finite number")]
     NotFinite {

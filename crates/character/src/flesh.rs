@@ -1,16 +1,17 @@
 //! Flesh: a character's lattice, functions, bones, regions and materials, ready for any way of moving it.
 
 use geometry::{
-    Bounds, Hierarchy, Lattice, LatticeMaking, Prolongation, SurfaceQuery, Vec3, fractions_inside,
-    oriented_triangles,
+    Bounds, Cell, Embedding, Hierarchy, Lattice, LatticeMaking, Prolongation, SurfaceQuery, Vec3,
+    fractions_inside, oriented_triangles, with_segments,
 };
 use glam::DAffine3;
-use solid::Material;
+use solid::{Material, from_surface};
 
 use crate::Error;
 use crate::adaptation::Adaptation;
 use crate::bones::{Bone, End, Joint, Skin, carriers};
 use crate::frames::Frame;
+use crate::limits::Limit;
 use crate::regions::{Shares, regions};
 
 /// Dials of flesh.
@@ -29,8 +30,16 @@ pub struct Settings {
     pub material: Material,
     /// What parts are made of instead: joints and their materials.
     pub materials: Vec<(usize, Material)>,
+    /// Parts that are made of something else by how much of every point of the skin they are, over what joints say; later ones over earlier.
+    pub painted_materials: Vec<(Vec<f64>, Material)>,
+    /// Joints whose regions are painted, and how much of every point of the skin is theirs: over the skin's own weights.
+    pub painted_regions: Vec<(usize, Vec<f64>)>,
+    /// Joints whose bones begin elsewhere than where the joint is at rest.
+    pub places: Vec<(usize, Vec3)>,
     /// Joints that swing with the flesh instead of moving it: they have no bones, and what is animated of them is left out.
     pub free: Vec<usize>,
+    /// How far free joints may turn from how they hang at rest on the joint that carries them: joints and radians, a right angle at most.
+    pub limits: Vec<(usize, f64)>,
     /// How firmly flesh is kept from turning about its bones; 0 lets it turn freely.
     pub twist: f64,
     /// How far around a bone that acts, as a part of the way from the bone to the skin.
@@ -49,7 +58,11 @@ impl Default for Settings {
             joints: false,
             material,
             materials: Vec::new(),
+            painted_materials: Vec::new(),
+            painted_regions: Vec::new(),
+            places: Vec::new(),
             free: Vec::new(),
+            limits: Vec::new(),
             twist: 1.0,
             twist_radius: 0.5,
             gravity: Vec3::ZERO,
@@ -105,6 +118,8 @@ pub struct Report {
     pub mass: f64,
     /// Volume inside of the skin, in m³.
     pub volume: f64,
+    /// Points of the skin that a lattice which somebody made leaves outside.
+    pub outside: usize,
 }
 
 /// A character prepared: everything that does not move.
@@ -124,10 +139,15 @@ pub struct Flesh {
     pub(crate) surface: Prolongation,
     /// How far the skin is from each bone.
     pub(crate) thickness: Vec<f64>,
+    pub(crate) limits: Vec<Limit>,
     pub(crate) settings: Settings,
     report: Report,
 }
 
+/// A right angle, with room for degrees that were turned into radians.
+const RIGHT_ANGLE: f64 = std::f64::consts::FRAC_PI_2 + 1e-9;
+/// A point of the skin is outside of a lattice from this barycentric weight below zero on.
+const OUTSIDE: f64 = 0.05;
 /// Pieces with less of the flesh in them count as if they had this part: no point may be without stiffness.
 const LEAST_PART: f64 = 1e-3;
 
@@ -135,11 +155,33 @@ impl Flesh {
     /// Makes lattice, bones, functions and regions for a skin and its joints.
     pub fn new(joints: &[Joint], skin: Skin, settings: Settings) -> Result<Self, Error> {
         let skin = skin.checked(joints)?;
-        let bones = skin.bones(joints, &settings.free);
-        let segments: Vec<[Vec3; 2]> = bones.iter().map(|bone| bone.ends.map(|end| end.rest)).collect();
+        let (bones, segments) = placed_bones(joints, &skin, &settings);
         let made =
             LatticeMaking { cells: settings.cells }.around(&skin.points, &skin.triangles, &segments)?;
         Self::in_lattice(joints, skin, made.lattice, bones, made.chains, settings)
+    }
+
+    /// The same in a lattice that somebody made. Bones that are no edges of it are made such where all cells are tets, and held softly
+    /// where they are not, or where bones leave it.
+    pub fn within(joints: &[Joint], skin: Skin, lattice: Lattice, settings: Settings) -> Result<Self, Error> {
+        let skin = skin.checked(joints)?;
+        let (mesh, _) = lattice.tets()?;
+        let outside = Embedding::new(&mesh, &skin.points)?.outside(OUTSIDE).count();
+        if 2 * outside > skin.points.len() {
+            return Err(Error::Outside { outside, count: skin.points.len() });
+        }
+        let (bones, segments) = placed_bones(joints, &skin, &settings);
+        let chains = lattice.chains_along(&segments);
+        let all_tets = lattice.cells().iter().all(|cell| matches!(cell, Cell::Tet(_)));
+        let mut flesh = if all_tets && chains.iter().any(Vec::is_empty) {
+            let threaded = with_segments(&mesh, &segments)?;
+            let lattice = Lattice::from_tets(&threaded.mesh);
+            Self::in_lattice(joints, skin, lattice, bones, threaded.chains, settings)?
+        } else {
+            Self::in_lattice(joints, skin, lattice, bones, chains, settings)?
+        };
+        flesh.report.outside = outside;
+        Ok(flesh)
     }
 
     /// The same in a lattice that is there, with `chains` of lattice points along the bones, empty where there are none.
@@ -153,22 +195,27 @@ impl Flesh {
     ) -> Result<Self, Error> {
         check(&settings)?;
         let skin = skin.checked(joints)?;
+        check_paints(&settings, skin.points.len())?;
         let edges: Vec<[u32; 2]> =
             chains.iter().flat_map(|chain| chain.windows(2)).map(|pair| [pair[0], pair[1]]).collect();
         let hierarchy = Hierarchy::new(&lattice, settings.levels, &edges)?;
         let surface = hierarchy.at(&skin.points)?;
         let carriers = carriers(joints, &settings.free);
         let shares_of = |skin: &Skin| regions(&lattice, &surface, skin, &bones, &chains, joints.len());
-        let lattice_shares = shares_of(&skin.carried(&carriers));
+        let painted = skin.painted(&settings.painted_regions);
+        let lattice_shares = shares_of(&painted.carried(&carriers));
         // what a part is made of goes by its own joint, free or not
-        let own_shares = if settings.free.is_empty() { None } else { Some(shares_of(&skin)) };
+        let own_shares = if settings.free.is_empty() { None } else { Some(shares_of(&painted)) };
         let material_shares = own_shares.as_ref().unwrap_or(&lattice_shares);
         let shares = function_shares(&hierarchy, &lattice_shares);
 
         let skin_surface = SurfaceQuery::new(skin.points.clone(), oriented(&skin))?;
         let fractions = fractions_inside(hierarchy.mesh(), &skin_surface);
-        let material =
-            |cell: u32| cell_material(&settings, lattice.cells()[cell as usize].corners(), material_shares);
+        let paints = lattice_paints(&lattice, &skin, &settings)?;
+        let material = |cell: u32| {
+            let corners = lattice.cells()[cell as usize].corners();
+            painted_material(&settings, cell_material(&settings, corners, material_shares), &paints, corners)
+        };
         let pieces: Vec<Piece> = (0..fractions.len())
             .map(|tet| {
                 let cell = hierarchy.cells()[tet];
@@ -194,7 +241,11 @@ impl Flesh {
             soft_bones: (0..bones.len()).filter(|&b| chains[b].len() < 2).collect(),
             mass: held.clone().zip(&pieces).map(|(volume, piece)| volume * piece.material.density).sum(),
             volume: held.sum(),
+            outside: 0,
         };
+        let row = |point: usize| surface.row(point).collect();
+        let at = |place: Vec3| Ok::<_, Error>(hierarchy.at(&[place])?.row(0).collect());
+        let limits = Limit::all(&settings.limits, joints, &skin, &settings.free, row, at)?;
         let joint_from_rest = joints.iter().map(|joint| joint.rest_from_joint.inverse()).collect();
         Ok(Self {
             lattice,
@@ -208,6 +259,7 @@ impl Flesh {
             pieces,
             surface,
             thickness,
+            limits,
             settings,
             report,
         })
@@ -276,7 +328,13 @@ fn check(settings: &Settings) -> Result<(), Error> {
     if !(*twist_radius >= 0.0 && twist_radius.is_finite()) {
         return wrong("twist_radius", *twist_radius, "a finite number, 0 or above");
     }
-    for material in settings.materials.iter().map(|(_, material)| material).chain([material]) {
+    if let Some(&(_, angle)) =
+        settings.limits.iter().find(|(_, angle)| !(*angle >= 0.0 && *angle <= RIGHT_ANGLE))
+    {
+        return wrong("the limit of a free joint, in radians,", angle, "from 0 to a right angle");
+    }
+    let painted = settings.painted_materials.iter().map(|(_, material)| material);
+    for material in settings.materials.iter().map(|(_, material)| material).chain(painted).chain([material]) {
         if !(material.young > 0.0 && material.young.is_finite()) {
             return wrong("young", material.young, "a finite number above 0");
         }
@@ -291,6 +349,51 @@ fn check(settings: &Settings) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+/// Paint is for every point of the skin.
+fn check_paints(settings: &Settings, points: usize) -> Result<(), Error> {
+    let of_regions = settings.painted_regions.iter().map(|(_, paint)| paint);
+    for paint in settings.painted_materials.iter().map(|(paint, _)| paint).chain(of_regions) {
+        if paint.len() != points {
+            let what = "points of the skin that are painted";
+            return Err(Error::CountMismatch { what, found: paint.len(), expected: points });
+        }
+        if let Some(index) = paint.iter().position(|amount| !amount.is_finite()) {
+            return Err(Error::NotFinite { what: "the paint of point", index });
+        }
+    }
+    Ok(())
+}
+
+/// The bones of a skin, and the segments that they are, with joints where the settings put them.
+fn placed_bones(joints: &[Joint], skin: &Skin, settings: &Settings) -> (Vec<Bone>, Vec<[Vec3; 2]>) {
+    let mut placed = joints.to_vec();
+    for &(joint, place) in &settings.places {
+        placed[joint].rest_from_joint.translation = place;
+    }
+    let bones = skin.bones(&placed, &settings.free);
+    let segments = bones.iter().map(|bone| bone.ends.map(|end| end.rest)).collect();
+    (bones, segments)
+}
+
+/// How much of every lattice point is painted with each of the materials.
+fn lattice_paints(lattice: &Lattice, skin: &Skin, settings: &Settings) -> Result<Vec<Vec<f64>>, Error> {
+    if settings.painted_materials.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (mesh, _) = lattice.tets()?;
+    let embedding = Embedding::new(&mesh, &skin.points)?;
+    let of = |(paint, _): &(Vec<f64>, Material)| Ok(from_surface(&mesh, &embedding, paint)?);
+    settings.painted_materials.iter().map(of).collect()
+}
+
+/// The material of a cell with what is painted over it.
+fn painted_material(settings: &Settings, base: Material, paints: &[Vec<f64>], corners: &[u32]) -> Material {
+    settings.painted_materials.iter().zip(paints).fold(base, |material, ((_, other), paint)| {
+        let amount = corners.iter().map(|&v| paint[v as usize]).sum::<f64>() / corners.len() as f64;
+        material.mixed(other, amount.clamp(0.0, 1.0))
+    })
 }
 
 /// Triangles that agree on which side is out; all of them where that leaves none.

@@ -17,6 +17,7 @@ use crate::bones::End;
 use crate::corotated::Corotated;
 use crate::flesh::{Driver, Flesh, Piece, region_joints};
 use crate::frames::Frame;
+use crate::limits::Limit;
 use crate::region::Region;
 use crate::regions::{Shares, cell_regions};
 
@@ -50,6 +51,8 @@ pub struct Kit {
     pub(crate) corotated: Option<Corotated>,
     /// The joints alone, on top of regions.
     pub(crate) joints: Option<Corotated>,
+    /// Cones that free joints stay in.
+    pub(crate) limits: Vec<Limit>,
     pub(crate) step: f64,
     pub(crate) beta: f64,
     pub(crate) gravity: Vec3,
@@ -57,16 +60,18 @@ pub struct Kit {
     meshes: Vec<(String, usize)>,
 }
 
-const MAGIC: &[u8; 8] = b"flesh\0\0\x04";
+/// Steps shorter than this, in seconds, would keep a player busy for ever.
+const LEAST_STEP: f64 = 1e-5;
+const MAGIC: &[u8; 8] = b"flesh\0\0\x05";
 
 impl Kit {
     /// What a player needs to move this flesh in steps of `step` seconds.
     pub fn new(flesh: &Flesh, method: Method, step: f64) -> Result<Self, Error> {
-        if !(step > 0.0 && step <= 1.0) {
+        if !(LEAST_STEP..=1.0).contains(&step) {
             return Err(Error::Range {
                 what: "the step in seconds",
                 value: step,
-                range: "above 0, and at most 1",
+                range: "from a hundred-thousandth to 1",
             });
         }
         let levels = f64::from(flesh.settings.levels);
@@ -105,6 +110,7 @@ impl Kit {
             shares: flesh.shares.clone(),
             regions,
             surface: flesh.surface.clone(),
+            limits: flesh.limits.clone(),
             step,
             beta: stiffness_damping(damping, Material::DAMPING_REFERENCE_HZ),
             gravity: flesh.settings.gravity,
@@ -206,6 +212,11 @@ impl Kit {
             (0..self.surface.fine_count()).map(|p| self.surface.row(p).collect()).collect();
         out.list(&rows, pairs);
         out.list(&self.regions, write_region);
+        out.list(&self.limits, |out, limit| {
+            out.count(limit.joint as usize);
+            out.numbers(limit.axis.to_array().into_iter().chain([limit.sine, limit.cosine]));
+            pairs(out, &limit.row);
+        });
         let sum = checksum(&out.bytes);
         out.bytes.extend(sum.to_le_bytes());
         out.bytes
@@ -337,8 +348,16 @@ fn read(input: &mut Reader) -> Option<Kit> {
     let rows = input.list(|input| input.pairs(functions))?;
     let surface = Prolongation::new(functions, rows);
     let regions = input.list(|input| read_region(input, joints, functions))?;
-    let sound =
-        level_zero <= functions && shares.len() == functions && step > 0.0 && step <= 1.0 && beta >= 0.0;
+    let limits = input.list(|input| {
+        let joint = input.below(joints)? as u32;
+        let [x, y, z, sine, cosine] = input.numbers()?;
+        let row = input.pairs(functions)?;
+        Some(Limit { joint, axis: Vec3::new(x, y, z), sine, cosine, row })
+    })?;
+    let sound = level_zero <= functions
+        && shares.len() == functions
+        && (LEAST_STEP..=1.0).contains(&step)
+        && beta >= 0.0;
     let sound = sound
         && adaptation.as_ref().is_none_or(Adaptation::is_sound)
         && sensors.iter().all(|sensor| sensor.level > 0)
@@ -355,6 +374,7 @@ fn read(input: &mut Reader) -> Option<Kit> {
         shares,
         regions,
         surface,
+        limits,
         step,
         beta,
         gravity: Vec3::new(x, y, z),
@@ -478,4 +498,74 @@ fn checksum(bytes: &[u8]) -> u64 {
         sum = (sum ^ u64::from_le_bytes(word)).wrapping_mul(0x0100_0000_01b3).rotate_left(23);
     }
     sum ^ bytes.len() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Joint, Player, Settings, Skin};
+    use geometry::{Random, TetMesh};
+    use glam::Mat4;
+
+    fn bytes() -> Vec<u8> {
+        let bar = TetMesh::box_grid([4, 1, 1], Vec3::new(0.4, 0.1, 0.1)).unwrap();
+        let (points, triangles) = (bar.points().to_vec(), bar.boundary_faces());
+        let influences = points.iter().map(|p| vec![(u32::from(p.x > 0.2), 1.0)]).collect();
+        let joint = |parent, x: f64| {
+            let rest_from_joint = DAffine3::from_translation(Vec3::new(x, 0.05, 0.05));
+            Joint { parent, rest_from_joint }
+        };
+        let joints = [joint(None, 0.02), joint(Some(0), 0.2)];
+        let settings = Settings {
+            cells: 20,
+            levels: 1,
+            adaptation: Some(Adaptation::default()),
+            free: vec![1],
+            limits: vec![(1, 0.3)],
+            ..Settings::default()
+        };
+        let flesh = Flesh::new(&joints, Skin { points, triangles, influences }, settings).unwrap();
+        assert_eq!(flesh.limits.len(), 1);
+        Kit::new(&flesh, Method::BlendedLinear, 1.0 / 120.0).unwrap().to_bytes()
+    }
+
+    /// Bytes that somebody changed on purpose, so that the checksum fits: a sentence, or a player that can be stepped.
+    #[test]
+    fn changed_bytes_with_a_checksum_that_fits_do_not_break_a_player() {
+        let sound = bytes();
+        let body = sound.len() - 8;
+        let mut random = Random::new(17);
+        let mut number = move |below: usize| random.below(below);
+        let (mut refused, mut played) = (0, 0);
+        for _ in 0..400 {
+            let mut changed = sound[..body].to_vec();
+            for _ in 0..1 + number(3) {
+                let at = MAGIC.len() + number(body - MAGIC.len());
+                changed[at] = match number(4) {
+                    0 => 0,
+                    1 => 255,
+                    _ => changed[at] ^ (1 << number(8)),
+                };
+            }
+            if number(8) == 0 {
+                changed.truncate(MAGIC.len() + number(body - MAGIC.len()));
+            }
+            let sum = checksum(&changed);
+            changed.extend(sum.to_le_bytes());
+            match Player::read(&changed) {
+                Err(error) => {
+                    assert!(!error.to_string().is_empty());
+                    refused += 1;
+                }
+                Ok(mut player) => {
+                    let pose = vec![Mat4::IDENTITY; player.kit().joint_count()];
+                    for _ in 0..2 {
+                        let _ = player.step(&pose, 1.0 / 60.0);
+                    }
+                    played += 1;
+                }
+            }
+        }
+        assert!(refused > 20 && played > 20, "{refused} {played}");
+    }
 }

@@ -33,6 +33,7 @@ mod error;
 mod flesh;
 mod frames;
 mod kit;
+mod limits;
 mod morph;
 mod nonlinear;
 mod player;

@@ -2,6 +2,8 @@
 //!
 //! Elements are the tets of the finest level seen through the functions, each with the part of it that is inside of the skin.
 
+use std::sync::{Arc, PoisonError, RwLock};
+
 use dynamics::{
     Basis, Body, ContactModel, Effort, Elements, Follow, Guide, Integrator, Reduced, State, Stepper,
     Substeps, stiffness_damping,
@@ -14,6 +16,7 @@ use crate::Error;
 use crate::flesh::{Flesh, Piece, region_joints};
 use crate::frames::{Frame, Pose};
 use crate::kit::Kit;
+use crate::limits::{Cones, Turns};
 use crate::region::Region;
 use crate::{Method, kit};
 
@@ -26,12 +29,27 @@ pub struct Nonlinear {
     poses: [Pose; 2],
     /// The joint that each coefficient is held against turning by.
     joints: Vec<usize>,
+    /// How joints that carry limits turn within the frame.
+    turns: Arc<RwLock<Turns>>,
     started: bool,
 }
 
 impl Nonlinear {
     /// Prepares a body. `substeps` backward-Euler steps make a frame; none: as many as accuracy asks for, by TR-BDF2.
     pub fn new(flesh: &Flesh, law: Law, substeps: Option<usize>) -> Result<Self, Error> {
+        let settings = match substeps {
+            Some(count) => fixed(count),
+            None => dynamics::Settings::default(),
+        };
+        Self::with_settings(flesh, law, settings)
+    }
+
+    /// The linearised step: one iteration of Newton's method in each of `substeps` backward-Euler steps (skeleton §4.2).
+    pub fn linearised(flesh: &Flesh, law: Law, substeps: usize) -> Result<Self, Error> {
+        Self::with_settings(flesh, law, dynamics::Settings { newton_iterations: 1, ..fixed(substeps) })
+    }
+
+    fn with_settings(flesh: &Flesh, law: Law, settings: dynamics::Settings) -> Result<Self, Error> {
         let kit = Kit::new(flesh, Method::GlobalLinear, 1.0)?;
         let hierarchy = &flesh.hierarchy;
         let mesh = hierarchy.mesh();
@@ -50,22 +68,17 @@ impl Nonlinear {
         }
         let energy = Reduced::with_cubature(&basis, Elements::new(elements).damped(1.0), parts);
         let springs = twist_springs(flesh)?;
+        let turns = Arc::new(RwLock::new(Turns::default()));
+        let cones = Cones::new(&kit.limits, kit.regions[0].mass.weights(), turns.clone());
         // one region over everything has the masses of everything
         let body = Body::builder(kit.regions[0].mass.clone())
             .energy(energy)
             .energy(Follow::new(springs))
+            .energy(cones)
             .known(flesh.known.clone())
             .gravity(flesh.settings.gravity)
             .build()?;
         let joints = spring_joints(flesh);
-        let settings = match substeps {
-            Some(count) => dynamics::Settings {
-                integrator: Integrator::BackwardEuler,
-                substeps: Substeps::Fixed(count.max(1)),
-                ..dynamics::Settings::default()
-            },
-            None => dynamics::Settings::default(),
-        };
         let rest = kit.rest.clone();
         let pose = Pose::rest(&kit.joint_from_rest);
         Ok(Self {
@@ -74,6 +87,7 @@ impl Nonlinear {
             state: State::at_rest(rest),
             poses: [pose.clone(), pose],
             joints,
+            turns,
             started: false,
             kit,
         })
@@ -113,6 +127,15 @@ impl Nonlinear {
             self.state = State::at_rest(places);
             self.started = true;
             return Ok(Effort::default());
+        }
+        if !self.kit.limits.is_empty() {
+            let ends = [0.0, 1.0].map(|s| {
+                let mut frames = vec![Frame::REST; self.kit.joint_from_rest.len()];
+                Pose::between(&self.poses[0], &self.poses[1], s, &mut frames);
+                frames
+            });
+            let mut turns = self.turns.write().unwrap_or_else(PoisonError::into_inner);
+            turns.set(&self.kit.limits, [&ends[0], &ends[1]], [self.state.time, seconds]);
         }
         let guide = Moving {
             kit: &self.kit,
@@ -173,6 +196,14 @@ impl Nonlinear {
         self.poses[1].set_numbers(&mut next);
         self.started = next() != 0.0;
         Ok(())
+    }
+}
+
+fn fixed(substeps: usize) -> dynamics::Settings {
+    dynamics::Settings {
+        integrator: Integrator::BackwardEuler,
+        substeps: Substeps::Fixed(substeps.max(1)),
+        ..dynamics::Settings::default()
     }
 }
 

@@ -3,6 +3,9 @@
 //! Time is cut into steps of one length, whatever the frames: bones are taken along between the poses that frames give. What is left of
 //! a frame beyond its last step is shown by going on with the velocities. After `new` nothing is allocated.
 
+mod limits;
+mod pins;
+
 use geometry::{Bounds, Vec3};
 use glam::Mat4;
 
@@ -14,11 +17,7 @@ use crate::frames::{Frame, Pose};
 use crate::kit::{Kit, skinned};
 use crate::region::{Start, System};
 use crate::ride::Rides;
-
-/// Points pinned at most.
-const MOST_PINS: usize = 8;
-/// How much a pin yields, relative to the flesh under it: enough to let pins that contradict each other find a mean.
-const PIN_COMPLIANCE: f64 = 1e-9;
+use pins::{MOST_PINS, Pin};
 
 /// How far linear flesh of a region goes from where its bones would take it, RMS, as a part of the character's size.
 const FARTHEST: f64 = 0.5;
@@ -61,14 +60,6 @@ pub struct Player {
     steps: u64,
     held_back: u64,
     started: bool,
-}
-
-/// A point of the skin that is held.
-#[derive(Clone, Copy, Debug)]
-struct Pin {
-    point: u32,
-    /// Where it is held when a frame begins, and when it ends.
-    places: [Vec3; 2],
 }
 
 impl Player {
@@ -251,34 +242,6 @@ impl Player {
         Ok(())
     }
 
-    /// Pins a point of the skin to a place from the next step on, drags it from its last place to another, or lets it go. Pins that
-    /// contradict each other, or a bone, are met as well as can be.
-    pub fn pin(&mut self, point: usize, place: Option<Vec3>) -> Result<(), Error> {
-        self.check_point(point)?;
-        let Some(place) = place else {
-            self.pins.retain(|pin| pin.point as usize != point);
-            return Ok(());
-        };
-        if !place.is_finite() {
-            return Err(Error::NotFinite { what: "the place of pin", index: point });
-        }
-        if let Some(pin) = self.pins.iter_mut().find(|pin| pin.point as usize == point) {
-            pin.places[1] = place;
-            return Ok(());
-        }
-        if self.pins.len() == MOST_PINS {
-            let value = (MOST_PINS + 1) as f64;
-            return Err(Error::Range { what: "the number of pins", value, range: "at most 8" });
-        }
-        self.pins.push(Pin { point: point as u32, places: [place; 2] });
-        Ok(())
-    }
-
-    /// Lets go of all points that are pinned.
-    pub fn unpin(&mut self) {
-        self.pins.clear();
-    }
-
     fn check_point(&self, point: usize) -> Result<(), Error> {
         let expected = self.kit.surface.fine_count();
         if point < expected {
@@ -381,6 +344,7 @@ impl Player {
         if !self.pins.is_empty() {
             self.meet_pins(s)?;
         }
+        self.keep_limits()?;
         put(&self.kit.drivers, &self.held, &mut self.next);
         let per_second = 1.0 / self.kit.step;
         let [from, to] = &self.rides;
@@ -454,51 +418,6 @@ impl Player {
         }
     }
 
-    /// Moves what a step has found so that pinned points are in their places: by the forces that do it, λ = (C A⁻¹ Cᵀ + ε)⁻¹ (goal − C x)
-    /// (19 – 21).
-    fn meet_pins(&mut self, s: f64) -> Result<(), Error> {
-        let count = 3 * self.pins.len();
-        let mut matrix = [[0.0; 3 * MOST_PINS]; 3 * MOST_PINS];
-        let mut right = [0.0; 3 * MOST_PINS];
-        for (k, &Pin { point, places }) in self.pins.iter().enumerate() {
-            let goal = places[0].lerp(places[1], s);
-            let at: Vec3 = self.kit.surface.row(point as usize).map(|(f, v)| v * self.next[f as usize]).sum();
-            for axis in 0..3 {
-                right[3 * k + axis] = goal[axis] - at[axis];
-                // the held slots are free until the step's end; known rows take no force
-                let response = &mut self.responses[3 * k + axis];
-                response.fill(Vec3::ZERO);
-                self.shown.fill(Vec3::ZERO);
-                for (f, value) in self.kit.surface.row(point as usize) {
-                    self.shown[f as usize][axis] = value;
-                }
-                for system in &mut self.systems {
-                    system.respond(&self.frames[1][system.joint()], &self.shown, response)?;
-                }
-                if let Some((system, flesh)) = self.corotated.as_mut().zip(self.kit.corotated.as_ref()) {
-                    system.respond(flesh, &self.shown, response)?;
-                }
-            }
-        }
-        for (row, &Pin { point, .. }) in self.pins.iter().enumerate() {
-            for column in 0..count {
-                let response = &self.responses[column];
-                let at: Vec3 =
-                    self.kit.surface.row(point as usize).map(|(f, v)| v * response[f as usize]).sum();
-                (0..3).for_each(|axis| matrix[3 * row + axis][column] = at[axis]);
-            }
-        }
-        let largest = (0..count).map(|k| matrix[k][k]).fold(0.0, f64::max);
-        (0..count).for_each(|k| matrix[k][k] += PIN_COMPLIANCE * largest + f64::MIN_POSITIVE);
-        solve(&mut matrix, &mut right, count);
-        for column in 0..count {
-            for (x, r) in self.next.iter_mut().zip(&self.responses[column]) {
-                *x += right[column] * *r;
-            }
-        }
-        Ok(())
-    }
-
     /// Takes flesh along with its bones to the instant `s` of the frame, without simulating: it keeps its shape and loses its speed.
     fn carry(&mut self, s: f64) {
         Pose::between(&self.poses[0], &self.poses[1], s.clamp(0.0, 1.0), &mut self.frames[1]);
@@ -567,30 +486,4 @@ impl Player {
 /// Puts what bones hold into `coefficients`.
 fn put(drivers: &[Driver], held: &[Vec3], coefficients: &mut [Vec3]) {
     drivers.iter().map(|driver| driver.coefficient as usize).for_each(|f| coefficients[f] = held[f]);
-}
-
-/// Gaussian elimination with pivots, in place, for a handful of unknowns.
-fn solve<const N: usize>(a: &mut [[f64; N]; N], b: &mut [f64; N], count: usize) {
-    for k in 0..count {
-        let pivot = (k..count).max_by(|&i, &j| a[i][k].abs().total_cmp(&a[j][k].abs())).unwrap_or(k);
-        a.swap(k, pivot);
-        b.swap(k, pivot);
-        if a[k][k] == 0.0 {
-            b[k] = 0.0;
-            continue;
-        }
-        for i in k + 1..count {
-            let factor = a[i][k] / a[k][k];
-            for j in k..count {
-                a[i][j] -= factor * a[k][j];
-            }
-            b[i] -= factor * b[k];
-        }
-    }
-    for k in (0..count).rev() {
-        if a[k][k] != 0.0 {
-            let known: f64 = (k + 1..count).map(|j| a[k][j] * b[j]).sum();
-            b[k] = (b[k] - known) / a[k][k];
-        }
-    }
 }

@@ -8,7 +8,7 @@ mod common;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-use character::{Error, Flesh, Kit, Method, Player, Settings};
+use character::{Adaptation, Error, Flesh, Kit, Method, Player, Settings};
 use common::{RADIUS, bar, bent};
 use geometry::Vec3;
 use glam::Mat4;
@@ -93,9 +93,28 @@ fn packed_and_read_again_it_moves_by_the_same_bits_and_resumes() {
     assert!(three.restore(&[0; 24]).is_err());
 }
 
+/// Blended with joints of their own; with functions that come and go; every cell in a frame of its own; with a joint that swings.
 #[test]
 fn nothing_is_allocated_after_it_is_made() {
-    let mut player = Player::new(kit(small())).unwrap();
+    let adaptation = Adaptation { refine: vec![0.02], coarsen: vec![0.01] };
+    let adaptive = Settings { cells: 60, levels: 1, adaptation: Some(adaptation), ..Settings::default() };
+    let swinging = Settings { free: vec![1], limits: vec![(1, 0.05)], ..small() };
+    let coarse = Settings { cells: 60, ..Settings::default() };
+    for (settings, method) in [
+        (small(), Method::BlendedLinear),
+        (adaptive, Method::BlendedLinear),
+        (swinging, Method::BlendedLinear),
+        (coarse, Method::Corotated),
+    ] {
+        assert_eq!(allocations(&settings, method), 0, "{method:?} {settings:?}");
+    }
+}
+
+/// While it is stepped, pushed, pinned and put elsewhere.
+fn allocations(settings: &Settings, method: Method) -> usize {
+    let bar = bar(12, 20);
+    let flesh = Flesh::new(&bar.joints, bar.skin, settings.clone()).unwrap();
+    let mut player = Player::new(Kit::new(&flesh, method, 1.0 / 240.0).unwrap()).unwrap();
     let mut points = vec![[0.0; 3]; player.kit().point_count()];
     let poses: Vec<[Mat4; 2]> = (0..60).map(|k| pose(f64::from(k) / 60.0)).collect();
     let before = COUNT.with(Cell::get);
@@ -108,7 +127,63 @@ fn nothing_is_allocated_after_it_is_made() {
     player.step(&poses[0], 1.0 / 60.0).unwrap();
     player.pin(5, None).unwrap();
     player.teleport(&poses[0]).unwrap();
-    assert_eq!(COUNT.with(Cell::get) - before, 0);
+    COUNT.with(Cell::get) - before
+}
+
+/// A character that nobody saw for two seconds, while it went on: at once it is near its bones, and soon it moves as if it had been seen.
+#[test]
+fn after_a_hidden_period_it_moves_as_if_it_had_been_seen() {
+    let kit = kit(small());
+    let mut seen = Player::new(kit.clone()).unwrap();
+    let mut hidden = Player::new(kit).unwrap();
+    hidden.set_most_steps(12);
+    let mut at_once = 0.0;
+    for k in 0..=300 {
+        let time = f64::from(k) / 60.0;
+        seen.step(&pose(time), 1.0 / 60.0).unwrap();
+        match k {
+            0..30 | 151.. => hidden.step(&pose(time), 1.0 / 60.0).unwrap(),
+            150 => {
+                hidden.step(&pose(time), 121.0 / 60.0).unwrap();
+                at_once = farthest(&surface(&hidden), &surface(&seen));
+            }
+            _ => {}
+        }
+    }
+    let in_the_end = farthest(&surface(&hidden), &surface(&seen));
+    println!("{at_once:.4} m apart when it is seen again, {in_the_end:.5} m afterwards, of 2 m");
+    assert!((hidden.dropped() - (121.0 / 60.0 - 12.0 / 240.0)).abs() < 0.01, "{}", hidden.dropped());
+    assert!(at_once < 0.2 && in_the_end < 0.02, "{at_once} {in_the_end}");
+}
+
+/// Eight points of one ring drawn to opposite sides, more than the functions near them can give: a mean is found, nothing flies apart,
+/// and afterwards all is as it was.
+#[test]
+fn pins_that_contradict_each_other_are_met_as_well_as_can_be() {
+    let bar = bar(12, 20);
+    let flesh = Flesh::new(&bar.joints, bar.skin.clone(), small()).unwrap();
+    let mut player = Player::new(Kit::new(&flesh, Method::BlendedLinear, 1.0 / 240.0).unwrap()).unwrap();
+    player.step(&bent(0.0, 0.0), 0.0).unwrap();
+    let rest = surface(&player);
+    for k in 0..8 {
+        let point = 10 * 12 + k;
+        let by = if k % 2 == 0 { 0.02 } else { -0.02 };
+        player.pin(point, Some(Vec3::from(rest[point].map(f64::from)) + by * Vec3::Y)).unwrap();
+    }
+    assert!(player.pin(0, Some(Vec3::ZERO)).is_err());
+    for _ in 0..60 {
+        player.step(&bent(0.0, 0.0), 1.0 / 60.0).unwrap();
+    }
+    let now = surface(&player);
+    assert!(now.as_flattened().iter().all(|x| x.is_finite()));
+    let far = farthest(&now, &rest);
+    println!("{far:.3} m from rest at most, pins by 0.02 m to both sides");
+    assert!(far < 0.3, "{far}");
+    player.unpin();
+    for _ in 0..600 {
+        player.step(&bent(0.0, 0.0), 1.0 / 60.0).unwrap();
+    }
+    assert!(farthest(&surface(&player), &rest) < 2e-3);
 }
 
 #[test]
