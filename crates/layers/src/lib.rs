@@ -51,7 +51,10 @@ pub use shared::{
     Collider, Contact, Elastic, FabricDials, Faces, Form, MaterialDials, Obstacle, Pins, Seam, SheetDials,
     Start,
 };
-pub use skeleton::{Adapting, Anatomy, JointCells, Part as FleshPart, Pin as FleshPin, Skeleton, Solution};
+pub use skeleton::{
+    Adapting, Anatomy, JointCells, JointRay, PaintedRegion, Part as FleshPart, Pin as FleshPin, Skeleton,
+    Solution, SwingLimit,
+};
 pub use smoke::{
     Bar, Channel, Disc, Ends, Image, Noise, PathKey, Repeat, Scalar, Silhouette, Smoke, SmokeSource, Stroke,
     Text, Window,

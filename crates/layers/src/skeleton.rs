@@ -1,6 +1,8 @@
 //! `skeleton`: flesh around the bones of a skinned character. Nothing is painted: bones, lattice and regions come from the skin.
 
 pub(crate) mod anatomy;
+mod checks;
+mod dials;
 mod mover;
 mod pins;
 mod simulation;
@@ -8,8 +10,7 @@ mod swing;
 mod touch;
 
 use character::{Adaptation, Kit, Method};
-use clip::{Mesh, Selector};
-use geometry::Vec3;
+use clip::{FilePath, Mesh, Selector};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use solid::Material;
@@ -22,15 +23,6 @@ use shot::{Diagnostic, Layer, LayerError, Settings, Simulation, Target};
 pub use anatomy::Anatomy;
 pub use pins::Pin;
 use simulation::Living;
-
-/// Materials with a Poisson's ratio from here on are flesh.
-const FLESH: f64 = 0.4;
-/// Poisson's ratio of flesh in nonlinear strain: an elbow of 1,000 cells keeps all but 2.7 % of its volume at 120°, where 0.45 loses 7.6 %.
-const INCOMPRESSIBLE: f64 = 0.495;
-/// The same where every cell has a frame of its own: a few iterations a step do not get further.
-const NEARLY: f64 = 0.48;
-/// Levels for which adaptation may have thresholds of their own.
-const MOST_THRESHOLDS: usize = 3;
 
 /// Flesh around bones: belly, ears and tail follow through, elbows keep their volume. For skinned characters; all skinned meshes of the
 /// skeleton ride along.
@@ -51,10 +43,22 @@ pub struct Skeleton {
     /// Parts that are made of something else, by the joints that move them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<Part>,
+    /// Which parts belong to which joint, painted over the skin's own weights: where the flesh of one bone ends and that of the next begins.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub regions: Vec<PaintedRegion>,
+    /// Bones that begin midway inside of the mesh on a ray, instead of where their joint is.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rays: Vec<JointRay>,
     /// Joints that swing with the flesh instead of moving it, ears and tails for instance: names, `*` stands for anything. What is animated
     /// of them is left out, and they turn as the flesh around them does.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub free: Vec<String>,
+    /// How far free joints may turn from how they hang at rest on the joint that carries them. Default: as far as flesh lets them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<SwingLimit>,
+    /// A lattice of one's own (`.veg`, of tets or hexahedra, `.msh`, `.mesh`, `.node`), in metres around the mesh at rest: instead of `cells`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lattice: Option<FilePath>,
     /// About so many cells in the lattice that carries the flesh. More follow the shape closer and take longer.
     #[schemars(extend("minimum" = 8, "maximum" = 200_000, "x-usual" = [8, 20_000]))]
     pub cells: usize,
@@ -100,7 +104,11 @@ pub struct Skeleton {
 #[schemars(rename = "FleshPart")]
 pub struct Part {
     /// Names of joints; `*` stands for anything.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub joints: Vec<String>,
+    /// Instead: which points of the mesh, and by how much; what is under them goes along.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Selector>,
     /// What it is made of.
     #[schemars(extend("examples" = Material::PRESETS.map(|preset| preset.name)))]
     pub material: String,
@@ -108,6 +116,42 @@ pub struct Part {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("minimum" = 1.0, "maximum" = 1e12, "x-usual" = [100.0, 2e10]))]
     pub young: Option<f64>,
+}
+
+/// A part of the mesh that belongs to a joint, whatever the skin says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "FleshOfJoint")]
+pub struct PaintedRegion {
+    /// The joint.
+    pub joint: String,
+    /// Which points belong to it, and by how much; for the rest they belong to the joints that move them.
+    pub at: Selector,
+}
+
+/// A ray through the mesh at rest: a bone begins midway between where it goes in and where it comes out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct JointRay {
+    /// The joint whose bone begins there; the bone that leads to it ends there.
+    pub joint: String,
+    /// A place outside, on the ray.
+    #[schemars(inner(range(min = -1e6, max = 1e6)))]
+    pub from: [f64; 3],
+    /// Another place on it, towards the mesh.
+    #[schemars(inner(range(min = -1e6, max = 1e6)))]
+    pub to: [f64; 3],
+}
+
+/// How far joints may swing.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SwingLimit {
+    /// Names of free joints; `*` stands for anything.
+    pub joints: Vec<String>,
+    /// By how many degrees they may turn, to any side.
+    #[schemars(extend("minimum" = 0.0, "maximum" = 90.0))]
+    pub degrees: f64,
 }
 
 /// Finer functions come where flesh is strained, and go where it is not: strains, the first for level 1; the last one holds for all further levels.
@@ -163,7 +207,11 @@ impl Default for Skeleton {
             young: None,
             damping: None,
             parts: Vec::new(),
+            regions: Vec::new(),
+            rays: Vec::new(),
             free: Vec::new(),
+            limits: Vec::new(),
+            lattice: None,
             cells: 800,
             levels: 0,
             adaptation: None,
@@ -189,40 +237,7 @@ impl Settings for Skeleton {
 
 impl Layer for Skeleton {
     fn check(&self, input: &Target) -> Vec<Diagnostic> {
-        let mut diagnostics = Vec::new();
-        let known = || Material::PRESETS.iter().map(|preset| preset.name);
-        let named =
-            self.parts.iter().enumerate().map(|(k, part)| (format!("parts[{k}].material"), &part.material));
-        for (path, name) in std::iter::once(("material".to_owned(), &self.material)).chain(named) {
-            if Material::preset(name).is_err() {
-                diagnostics.push(Diagnostic::unknown(path, "material", name, known()));
-            }
-        }
-        let names =
-            || input.clip.skeleton.iter().flat_map(|s| s.joints.iter().map(|joint| joint.name.as_str()));
-        for (k, part) in self.parts.iter().enumerate() {
-            for (i, pattern) in part
-                .joints
-                .iter()
-                .enumerate()
-                .filter(|(_, pattern)| !names().any(|name| Selector::fits(pattern, name)))
-            {
-                diagnostics.push(Diagnostic::unknown(
-                    format!("parts[{k}].joints[{i}]"),
-                    "joint",
-                    pattern,
-                    names(),
-                ));
-            }
-        }
-        for (i, pattern) in self
-            .free
-            .iter()
-            .enumerate()
-            .filter(|(_, pattern)| !names().any(|name| Selector::fits(pattern, name)))
-        {
-            diagnostics.push(Diagnostic::unknown(format!("free[{i}]"), "joint", pattern, names()));
-        }
+        let mut diagnostics = checks::names(self, input);
         if input.mesh().skin.is_none() {
             let message = format!("mesh `{}` has no skin: no joint moves it", input.mesh().name);
             let help = "name a skinned mesh, or take the layer `enrich`, which needs none";
@@ -233,7 +248,7 @@ impl Layer for Skeleton {
         {
             diagnostics.push(Diagnostic::new("follow", error.to_string()));
         }
-        diagnostics.extend(self.misfits());
+        diagnostics.extend(checks::misfits(self));
         diagnostics.extend(self.contact.iter().flat_map(|contact| contact.check("contact", input)));
         diagnostics.extend(pins::check(&self.pins, input));
         diagnostics
@@ -248,6 +263,10 @@ impl Layer for Skeleton {
                 &[("steps_per_second", turned)],
                 "nonlinear flesh takes as many as accuracy asks for",
             );
+        }
+        if self.lattice.is_some() {
+            let turned = self.cells != plain.cells;
+            idle.say("", &[("cells", turned)], "`lattice` says which cells there are");
         }
         if self.levels == 0 {
             idle.say(
@@ -310,77 +329,6 @@ impl Solution {
 }
 
 impl Skeleton {
-    /// Settings that do not go together.
-    fn misfits(&self) -> Vec<Diagnostic> {
-        let mut found = Vec::new();
-        let mut say = |path: &str, message: &str, help: &str| {
-            found.push(Diagnostic::new(path, message).with_help(help));
-        };
-        if self.method == Solution::Corotated && self.levels > 0 {
-            let message = "flesh in frames of every cell's own has no finer levels";
-            say("levels", message, "raise `cells` instead, or take another `method`");
-        }
-        if self.method == Solution::Nonlinear && self.adaptation.is_some() {
-            let message = "nonlinear flesh has all of its functions at all times";
-            say("adaptation", message, "leave it out, or set `method` to `blended`");
-        }
-        if self.method == Solution::Nonlinear && !self.pins.is_empty() {
-            let message = "points of nonlinear flesh cannot be pinned";
-            say("pins", message, "set `method` to `corotated`, which bends as far");
-        }
-        if self.method != Solution::Nonlinear && self.contact.is_some() {
-            let message = "only nonlinear flesh keeps out of itself and of other things";
-            say("contact", message, "set `method` to `nonlinear`");
-        }
-        for (name, list) in
-            self.adaptation.iter().flat_map(|a| [("refine", &a.refine), ("coarsen", &a.coarsen)])
-        {
-            if list.is_empty() || list.len() > MOST_THRESHOLDS {
-                let message = format!("one strain for each level: 1 to {MOST_THRESHOLDS} numbers");
-                say(&format!("adaptation.{name}"), &message, "for instance `[0.06, 0.12]`");
-            }
-        }
-        found
-    }
-
-    /// What the layer says about flesh, for joints of these names.
-    fn flesh_settings(&self, names: &[String]) -> Result<character::Settings, LayerError> {
-        let named = |patterns: &[String]| -> Vec<usize> {
-            let fits = |name: &String| patterns.iter().any(|pattern| Selector::fits(pattern, name));
-            (0..names.len()).filter(|&joint| fits(&names[joint])).collect()
-        };
-        // flesh is nearly incompressible; linear methods would stiffen in bending
-        let firm = |material: Material| match self.method {
-            Solution::Nonlinear if material.poisson >= FLESH => {
-                Material { poisson: material.poisson.max(INCOMPRESSIBLE), ..material }
-            }
-            Solution::Corotated if material.poisson >= FLESH => {
-                Material { poisson: material.poisson.max(NEARLY), ..material }
-            }
-            _ => material,
-        };
-        let mut materials = Vec::new();
-        for part in &self.parts {
-            let material = firm(part.base_material().map_err(LayerError::new)?);
-            materials.extend(named(&part.joints).into_iter().map(|joint| (joint, material)));
-        }
-        Ok(character::Settings {
-            cells: self.cells,
-            levels: self.levels,
-            adaptation: self
-                .adaptation
-                .clone()
-                .map(|Adapting { refine, coarsen }| Adaptation { refine, coarsen }),
-            joints: self.joints == JointCells::Nonlinear,
-            material: firm(self.base_material().map_err(LayerError::new)?),
-            materials,
-            free: named(&self.free),
-            twist: self.twist,
-            twist_radius: self.twist_radius,
-            gravity: Vec3::from(self.gravity),
-        })
-    }
-
     fn base_material(&self) -> Result<Material, solid::Error> {
         let preset = Material::preset(&self.material)?;
         let young = self.young.unwrap_or(preset.young);

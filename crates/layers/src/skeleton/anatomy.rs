@@ -1,13 +1,14 @@
 //! Anatomy: the skinned meshes of a clip as one skin in one space at rest, and the flesh inside of it.
 
-use clip::{Clip, Mesh};
+use clip::{Clip, FilePath, Mesh, ReadOptions};
 use glam::{DAffine3, DMat4, Mat4};
 
 use character::{Flesh, Joint, Skin};
-use geometry::Vec3;
+use geometry::{Lattice, Vec3};
 use shot::{LayerError, Target};
 
 use super::Skeleton;
+use super::dials::Dials;
 
 /// What a skinned character is made of, as the layer sees it: lattice, bones, regions.
 #[derive(Clone, Debug)]
@@ -31,13 +32,31 @@ impl Anatomy {
         let skeleton = input.clip.skeleton.iter();
         let names: Vec<String> =
             skeleton.flat_map(|skeleton| &skeleton.joints).map(|joint| joint.name.clone()).collect();
-        let flesh = Flesh::new(&joints, skin.clone(), settings.flesh_settings(&names)?);
+        let described = Dials { settings, input, names: &names, skin: &skin, meshes: &meshes }.flesh()?;
+        let flesh = match &settings.lattice {
+            Some(file) => {
+                let lattice = open_lattice(file, input).map_err(LayerError::new)?;
+                Flesh::within(&joints, skin.clone(), lattice, described)
+            }
+            None => Flesh::new(&joints, skin.clone(), described),
+        };
         let flesh = flesh.map_err(|error| {
             let said = LayerError::new(error);
             if skin.triangles.is_empty() { said.with_help("flesh needs a surface around it") } else { said }
         })?;
         Ok(Self { names, joints, skin, meshes, flesh })
     }
+}
+
+/// A lattice that a setting names.
+pub(super) fn open_lattice(file: &FilePath, input: &Target) -> Result<Lattice, clip::Error> {
+    let options = ReadOptions { files: input.files.clone(), ..ReadOptions::default() };
+    clip::read_lattice(input.files.path(file), &options)
+}
+
+/// The first point of the target's mesh in the skin of all meshes.
+pub(super) fn start_of(meshes: &[(usize, usize)], mesh: usize) -> usize {
+    meshes.iter().find(|(index, _)| *index == mesh).map_or(0, |(_, start)| *start)
 }
 
 /// One skin of all meshes that the same joints move.

@@ -150,13 +150,15 @@ impl Scene<'_> {
 /// The pins of a shot, frame by frame.
 pub(super) struct Pins {
     pins: Vec<(Pin, usize)>,
+    /// The target's first point in the skin.
+    start: usize,
     rate: f64,
 }
 
 impl Pins {
-    pub(super) fn new(pins: &[Pin], input: &Target) -> Self {
+    pub(super) fn new(pins: &[Pin], input: &Target, start: usize) -> Self {
         let pins = pins.iter().map(|pin| (pin.clone(), pin.point(input)));
-        Self { pins: pins.collect(), rate: input.clip.frame_rate_hz }
+        Self { pins: pins.collect(), start, rate: input.clip.frame_rate_hz }
     }
 
     /// Where a pin is in a frame, if it is there: in the first one it takes hold.
@@ -195,7 +197,7 @@ impl Pins {
                 None => None,
             };
             for place in [before.unwrap_or(now), now] {
-                player.pin(*point, Some(place)).map_err(LayerError::new)?;
+                player.pin(self.start + *point, Some(place)).map_err(LayerError::new)?;
             }
         }
         Ok(())
@@ -211,7 +213,7 @@ impl Pins {
         let mut worst = None;
         for (pin, point) in &self.pins {
             if let Some(place) = self.place(pin, *point, input, index)? {
-                worst = Some(points[*point].distance(place).max(worst.unwrap_or(0.0)));
+                worst = Some(points[self.start + *point].distance(place).max(worst.unwrap_or(0.0)));
             }
         }
         Ok(worst)

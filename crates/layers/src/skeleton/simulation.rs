@@ -7,7 +7,7 @@ use glam::Mat4;
 
 use shot::{FrameResult, LayerError, Simulation, Target};
 
-use super::anatomy::volume;
+use super::anatomy::{start_of, volume};
 use super::mover::Mover;
 use super::pins::Pins;
 use super::swing::Swing;
@@ -68,6 +68,12 @@ impl Living {
                 names[joint]
             ));
         }
+        if report.outside > 0 {
+            warnings.push(format!(
+                "the lattice leaves {} points of the skin outside; they go along with the nearest cell",
+                report.outside
+            ));
+        }
         let notes = vec![
             ("lattice".into(), format!("{} cells, {} points", report.cells, report.points)),
             ("functions".into(), format!("{}, of which bones hold {}", report.functions, report.known)),
@@ -85,7 +91,7 @@ impl Living {
             input: input.clone(),
             mover,
             touch,
-            pins: Pins::new(&settings.pins, input),
+            pins: Pins::new(&settings.pins, input, start_of(&anatomy.meshes, input.mesh)),
             follow: follow.transpose()?,
             pre_roll: settings.pre_roll,
             size,

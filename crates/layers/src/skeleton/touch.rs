@@ -6,6 +6,7 @@ use geometry::Vec3;
 use shot::{FrameResult, LayerError, Target};
 
 use super::Anatomy;
+use super::anatomy::start_of;
 use crate::shared::contact::Skin;
 use crate::shared::{Collider, Contact};
 
@@ -24,9 +25,9 @@ impl Touch {
     ) -> Result<Self, LayerError> {
         let mesh = input.mesh();
         let (rest, triangles) = (mesh.rest(), mesh.point_triangles());
-        // the target's points come first in the skin
+        let start = start_of(&anatomy.meshes, input.mesh);
         let rows: Vec<Vec<(u32, f64)>> =
-            (0..rest.len()).map(|point| anatomy.flesh.surface_row(point).collect()).collect();
+            (0..rest.len()).map(|point| anatomy.flesh.surface_row(start + point).collect()).collect();
         let held = rows.iter().map(|row| row.iter().all(|(f, _)| known[*f as usize])).collect();
         let order = (0..rest.len() as u32).collect();
         let skin = Skin {
