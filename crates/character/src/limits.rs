@@ -89,7 +89,7 @@ impl Limit {
     pub(crate) fn turned_back(&self, arm: Vec3, axis: Vec3) -> Option<Vec3> {
         let along = arm.dot(axis);
         let across = arm - along * axis;
-        if across.length() * self.cosine <= along * self.sine {
+        if along >= 0.0 && across.length() * self.cosine <= along * self.sine {
             return None;
         }
         // straight away from where it should point, any side is as good
@@ -103,7 +103,7 @@ impl Limit {
         let across = arm - along * axis;
         let radius = across.length();
         let outside = radius * self.cosine - along * self.sine;
-        if outside <= 0.0 {
+        if along >= 0.0 && outside <= 0.0 {
             return (Vec3::ZERO, Mat3::ZERO);
         }
         // behind the tip
@@ -252,9 +252,10 @@ mod tests {
             for arm in (0..200).map(|_| random.vec3()).chain([-limit.axis]) {
                 let off = arm.angle_between(limit.axis);
                 match limit.turned_back(arm, limit.axis) {
-                    None => assert!(off <= angle + 1e-9),
+                    // an arc cosine near 1 is no more exact
+                    None => assert!(off <= angle + 1e-7),
                     Some(back) => {
-                        assert!(off > angle - 1e-9);
+                        assert!(off > angle - 1e-7);
                         assert!((back.angle_between(limit.axis) - angle).abs() < 1e-7);
                         assert!((back.length() - arm.length()).abs() < 1e-12);
                     }

@@ -133,7 +133,8 @@ fn allocations(settings: &Settings, method: Method) -> usize {
 /// A character that nobody saw for two seconds, while it went on: at once it is near its bones, and soon it moves as if it had been seen.
 #[test]
 fn after_a_hidden_period_it_moves_as_if_it_had_been_seen() {
-    let kit = kit(small());
+    let material = solid::Material { damping: 0.5, ..Settings::default().material };
+    let kit = kit(Settings { material, ..small() });
     let mut seen = Player::new(kit.clone()).unwrap();
     let mut hidden = Player::new(kit).unwrap();
     hidden.set_most_steps(12);
@@ -145,15 +146,19 @@ fn after_a_hidden_period_it_moves_as_if_it_had_been_seen() {
             0..30 | 151.. => hidden.step(&pose(time), 1.0 / 60.0).unwrap(),
             150 => {
                 hidden.step(&pose(time), 121.0 / 60.0).unwrap();
-                at_once = farthest(&surface(&hidden), &surface(&seen));
+                let mut fresh = Player::new(hidden.kit().clone()).unwrap();
+                fresh.teleport(&pose(time)).unwrap();
+                at_once = farthest(&surface(&hidden), &surface(&fresh));
             }
             _ => {}
         }
     }
     let in_the_end = farthest(&surface(&hidden), &surface(&seen));
-    println!("{at_once:.4} m apart when it is seen again, {in_the_end:.5} m afterwards, of 2 m");
+    println!(
+        "{at_once:.4} m from its skin when it is seen again; {in_the_end:.5} m apart afterwards, of 2 m"
+    );
     assert!((hidden.dropped() - (121.0 / 60.0 - 12.0 / 240.0)).abs() < 0.01, "{}", hidden.dropped());
-    assert!(at_once < 0.2 && in_the_end < 0.02, "{at_once} {in_the_end}");
+    assert!(at_once < 0.6 && in_the_end < 5e-3, "{at_once} {in_the_end}");
 }
 
 /// Eight points of one ring drawn to opposite sides, more than the functions near them can give: a mean is found, nothing flies apart,
@@ -178,7 +183,8 @@ fn pins_that_contradict_each_other_are_met_as_well_as_can_be() {
     assert!(now.as_flattened().iter().all(|x| x.is_finite()));
     let far = farthest(&now, &rest);
     println!("{far:.3} m from rest at most, pins by 0.02 m to both sides");
-    assert!(far < 0.3, "{far}");
+    // it was 4.2 m when pins yielded by a billionth
+    assert!(far < 0.5, "{far}");
     player.unpin();
     for _ in 0..600 {
         player.step(&bent(0.0, 0.0), 1.0 / 60.0).unwrap();

@@ -7,8 +7,9 @@ use crate::Error;
 
 /// Points pinned at most.
 pub(super) const MOST_PINS: usize = 8;
-/// How much a pin yields, relative to the flesh under it: enough to let pins that contradict each other find a mean.
-const PIN_COMPLIANCE: f64 = 1e-9;
+/// How much a pin yields, as a part of what the flesh under it gives way within a step: enough to let pins that contradict each other
+/// find a mean. Eight to opposite sides within a cell once threw flesh twice its length away at 1e-9; a pin alone is met to 1e-4 m.
+const PIN_COMPLIANCE: f64 = 5e-3;
 
 /// A point of the skin that is held.
 #[derive(Clone, Copy, Debug)]
