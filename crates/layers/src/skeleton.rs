@@ -232,7 +232,7 @@ impl Default for Skeleton {
 impl Settings for Skeleton {
     const KIND: &'static str = "skeleton";
     const SUMMARY: &'static str = "flesh around the bones of a skinned character";
-    const VERSION: u32 = 5;
+    const VERSION: u32 = 6;
 }
 
 impl Layer for Skeleton {

@@ -96,7 +96,10 @@ fn every_skinned_file_with_a_volume_bakes() {
             bake.layers[0].warnings
         );
         assert!(f64::from(far) < 0.4 * bounds.diagonal(), "{name}: {far}");
-        println!("{name}: tets inside out {:?}", figure(&bake, "lattice/tets inside out"));
+        let inverted = figure(&bake, "lattice/tets inside out");
+        println!("{name}: tets inside out {inverted:?}");
+        // none in three of them, 1 of 236 and of 274, and 7 of 254 in the robot, whose stiff pieces run through each other
+        assert!(inverted.iter().all(|count| *count <= 8.0), "{name}: {inverted:?}");
         baked += 1;
     }
     assert!(baked > 0);
