@@ -19,7 +19,7 @@ const ANGLE: f64 = std::f64::consts::FRAC_PI_2;
 fn main() -> Result<(), Error> {
     let bar = bar(16, 32);
     let flesh = Flesh::new(&bar.joints, bar.skin.clone(), Settings { cells: 120, ..Settings::default() })?;
-    for rate in [24, 48, 96, 192, 384] {
+    for rate in [24, 36, 48, 60, 72, 84, 96] {
         let step = 1.0 / f64::from(rate);
         let mut full = Nonlinear::new(&flesh, Law::Stvk, Some(1))?;
         let mut once = Nonlinear::linearised(&flesh, Law::Stvk, 1)?;
