@@ -54,8 +54,8 @@ pub use faces::Faces;
 pub use files::{FileHash, FilePath, Files, SourceFile, named_files};
 pub use format::{
     Animation, BvhChannel, BvhLayout, DEFAULT_FRAME_RATE_HZ, Description, Format, GltfSource, JointsDelivery,
-    Numbered, ReadOptions, SkinDelivery, UsdLayout, UsdPrim, WriteOptions, Written, describe, read,
-    source_files, write, write_clips, write_whole,
+    Numbered, Plate, ReadOptions, SkinDelivery, Table, UsdLayout, UsdPrim, WriteOptions, Written, describe,
+    read, source_files, write, write_clips, write_whole,
 };
 pub use frames::{Frame, Frames, MemoryFrames, first_not_finite};
 pub use grid::Grid;

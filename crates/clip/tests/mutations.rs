@@ -489,6 +489,11 @@ fn damaged_acclaim() {
     damage_all("asf", 1000);
 }
 
+#[test]
+fn damaged_markers() {
+    damage_all("trc", 2000);
+}
+
 /// Refuses with these words.
 fn refuses(name: &str, bytes: &[u8], words: &str) {
     let folder = tempfile::tempdir().unwrap();

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::fbx;
 use super::{
     Animation, Numbered, ReadOptions, WriteOptions, Written, acclaim, alembic, bvh, cache, gltf, mdd,
-    obj_write, off, pc2, ply, sequence, stl, unknown_format, usd,
+    obj_write, off, pc2, ply, sequence, stl, trc, unknown_format, usd,
 };
 #[cfg(not(feature = "fbx"))]
 use crate::Error;
@@ -41,7 +41,7 @@ const AS_GLB: &str = "glTF is written as one binary file; name it .glb";
 
 impl Format {
     /// All formats.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         // glTF 2.0, as JSON with buffers beside it or inside, and in one binary file
         Self::new("gltf", gltf::read).not_written(AS_GLB).with_animations(gltf::animations),
         Self::new("glb", gltf::read).begins(b"glTF").written(gltf::write).with_animations(gltf::animations),
@@ -54,6 +54,8 @@ impl Format {
         // Acclaim: a take with its skeleton beside it, and the skeleton alone
         Self::new("amc", acclaim::read).not_written(AS_BVH),
         Self::new("asf", acclaim::read_skeleton).not_written(AS_BVH),
+        // places of markers
+        Self::new("trc", trc::read).begins(b"PathFileType").not_written(AS_BVH),
         // triangles; points and polygons
         Self::new("stl", stl::read),
         Self::new("ply", ply::read).begins(b"ply"),

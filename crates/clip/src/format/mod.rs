@@ -17,6 +17,7 @@ mod gltf;
 mod known;
 mod mdd;
 mod moments;
+mod mot;
 mod mtl;
 mod numbered;
 mod obj_read;
@@ -28,6 +29,7 @@ mod sampling;
 mod sequence;
 mod source;
 mod stl;
+mod trc;
 mod usd;
 
 pub(crate) use atomic::AtomicFile;
@@ -37,6 +39,7 @@ pub use atomic::write_whole;
 pub use bvh::{BvhChannel, BvhLayout};
 pub use gltf::{GltfSource, write_clips};
 pub use known::Format;
+pub use mot::{Plate, Table};
 pub use numbered::Numbered;
 pub use usd::{UsdLayout, UsdPrim};
 

@@ -29,9 +29,9 @@ impl Seed {
     }
 
     pub(crate) fn ending(&self) -> &'static str {
-        const ENDINGS: [&str; 23] = [
+        const ENDINGS: [&str; 24] = [
             "glb", "gltf", "obj", "pc2", "mdd", "bvh", "stl", "ply", "off", "veg", "msh", "node", "ele",
-            "mesh", "json", "csv", "usdc", "usd", "usda", "usdz", "abc", "amc", "asf",
+            "mesh", "json", "csv", "usdc", "usd", "usda", "usdz", "abc", "amc", "asf", "trc",
         ];
         let ending = self.name().rsplit('.').next().unwrap();
         ENDINGS.into_iter().find(|known| *known == ending).unwrap()
@@ -80,6 +80,7 @@ pub(crate) fn seeds() -> Vec<Seed> {
         Seed::new(&[("a.bvh", BVH.as_bytes())]),
         Seed::new(&[("16_22.amc", AMC.as_bytes()), ("16.asf", ASF.as_bytes())]),
         Seed::new(&[("a.asf", ASF.as_bytes())]),
+        Seed::new(&[("a.trc", TRC.as_bytes())]),
         Seed::new(&[("a.off", OFF.as_bytes())]),
         Seed::new(&[("a.ply", PLY.as_bytes())]),
         Seed::new(&[("a.ply", &binary_ply())]),
@@ -151,6 +152,8 @@ pub(crate) const ASF: &str = ":version 1.10\n:units\n length 0.45\n angle deg\n:
     position 0 0 0\n orientation 0 0 0\n:bonedata\n begin\n name upper\n direction 1 0 0\n length 4.5\n axis 0 0 90 XYZ\n dof rx rz\n end\n\
     begin\n name lower\n direction 1 0 0\n length 9\n axis 0 0 0 XYZ\n dof ry\n end\n:hierarchy\n begin\n root upper\n upper lower\n end\n";
 pub(crate) const AMC: &str = ":FULLY-SPECIFIED\n:DEGREES\n1\nroot 0 0 0 0 0 0\nupper 0 0\nlower 0\n2\nroot 1 2 3 10 20 90\nupper 30 0\nlower 90\n";
+pub(crate) const TRC: &str = "PathFileType\t4\t(X/Y/Z)\ta.trc\nDataRate\tCameraRate\tNumFrames\tNumMarkers\tUnits\n60\t60\t2\t2\tmm\n\
+    Frame#\tTime\thip\t\t\ttoe\t\t\t\n\t\tX1\tY1\tZ1\tX2\tY2\tZ2\n\n1\t0.0\t1\t900\t3\t4\t5\t6\n2\t0.0167\t2\t901\t3\t\t\t\n";
 pub(crate) const BVH: &str = "HIERARCHY\nROOT hip\n{\n OFFSET 0 1 0\n CHANNELS 6 Xposition Yposition Zposition Zrotation Xrotation Yrotation\n\
     JOINT knee\n {\n  OFFSET 0 -0.5 0\n  CHANNELS 3 Xrotation Yrotation Zrotation\n  End Site\n  {\n   OFFSET 0 -0.5 0\n  }\n }\n}\n\
     MOTION\nFrames: 3\nFrame Time: 0.04\n0 1 0 0 0 0 0 0 0\n0 1 0 10 20 30 5 6 7\n0 1 0 20 40 60 90 0 -90\n";
