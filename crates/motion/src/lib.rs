@@ -62,7 +62,7 @@ pub use ground::{Ground, Relief, Terrain};
 pub use keys::Key;
 pub use markers::{Followed, Marker, follow};
 pub use names::{Side, side};
-pub use prior::{Example, Guide, Learning, Likelihood, Manner, Prior, Size};
+pub use prior::{Example, FieldArrow, Guide, Learning, Likelihood, Manner, Prior, Size};
 pub use recursion::Data;
 pub use repair::{Repair, Repaired};
 pub use report::{Report, report};

@@ -13,6 +13,7 @@
 
 mod articulation;
 mod example;
+mod field;
 mod file;
 mod likelihood;
 mod minimise;
@@ -25,6 +26,7 @@ use geometry::Quat;
 
 pub use self::example::Example;
 pub(crate) use self::example::flags;
+pub use self::field::FieldArrow;
 pub(crate) use self::likelihood::PriorRows;
 pub use self::likelihood::{Guide, Likelihood, Manner};
 pub(crate) use self::start::Wanted;

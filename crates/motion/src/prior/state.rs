@@ -54,6 +54,11 @@ impl View {
         self.balls.iter().map(|ball| ball.0)
     }
 
+    /// First coordinates and first degrees of freedom of the balls.
+    pub(crate) fn places(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+        self.balls.iter().copied()
+    }
+
     /// Numbers of the pose in a state.
     pub(crate) fn pose_size(&self) -> usize {
         POSE + 3 * self.balls.len()
