@@ -1,8 +1,10 @@
 //! What is true of a motion with its forces, measured anew.
 
+use std::ops::Range;
+
 use geometry::Vec3;
 
-use crate::contacts::tracks;
+use crate::contacts::{runs, tracks};
 use crate::recursion::Data;
 use crate::solve::Solution;
 use crate::spacetime::Spacetime;
@@ -32,7 +34,14 @@ pub struct Report {
     pub follow: Vec<f64>,
     /// The frame of the largest distance.
     pub worst_frame: usize,
+    /// Where the take hovers: frames in which nothing bears it although it does not fall, and how many newtons are missing there.
+    pub unborne: Option<(Range<usize>, f64)>,
 }
+
+/// Share of the weight that must be missing before a take is said to hover.
+const HOVERS: f64 = 0.25;
+/// How far the result must have fallen from it, in m.
+const FALLEN: f64 = 0.1;
 
 /// Measures a motion anew: nothing here is taken from the solver but the spline and the forces.
 pub fn report(problem: &Spacetime, solution: &Solution, coordinates: &[Vec<f64>]) -> Report {
@@ -96,7 +105,37 @@ pub fn report(problem: &Spacetime, solution: &Solution, coordinates: &[Vec<f64>]
         }
     }
     report.follow_mean = sum / f64::from(count.max(1));
+    report.unborne = unborne(problem, solution.spline.step, &report.follow);
     report
+}
+
+/// Of the times without contact the one at which the most force is missing: what the take's centre of mass would need on top of gravity,
+/// from its velocities at the beginning and the end. A jump needs none.
+fn unborne(problem: &Spacetime, step: f64, follow: &[f64]) -> Option<(Range<usize>, f64)> {
+    let (body, frames) = (problem.body, problem.target.len());
+    let up = -problem.gravity.try_normalize()?;
+    let weight = body.mass() * problem.gravity.length();
+    let mut data = Data::new(body);
+    let (still, mut unused) = (vec![0.0; body.dof_count()], vec![0.0; body.dof_count()]);
+    let mut height = |frame: usize| {
+        data.inverse_dynamics(body, &problem.target[frame], &still, &still, Vec3::ZERO, &mut unused);
+        data.momentum().0.dot(up)
+    };
+    let free: Vec<bool> =
+        (0..frames).map(|i| problem.contacts.iter().all(|contact| !contact.frames.contains(&i))).collect();
+    let mut worst: Option<(Range<usize>, f64)> = None;
+    for run in runs(&free).into_iter().filter(|run| run.len() > 3) {
+        if follow[run.clone()].iter().all(|&off| off < FALLEN) {
+            continue;
+        }
+        let (first, last) = (run.start, run.end - 1);
+        let change = (height(last) - height(last - 1)) - (height(first + 1) - height(first));
+        let missing = weight + body.mass() * change / (step * step * (run.len() - 2) as f64);
+        if missing > worst.as_ref().map_or(HOVERS * weight, |worst| worst.1) {
+            worst = Some((run, missing));
+        }
+    }
+    worst
 }
 
 /// The ground's normal under a sole point that rests.

@@ -140,6 +140,27 @@ fn a_jump_flies_as_a_stone() {
     hold(&repaired);
     let flight = repaired.solution.forces.iter().filter(|forces| forces.is_empty()).count();
     assert!(flight > 5, "{flight} frames in flight");
+    assert_eq!(repaired.report.unborne, None);
+}
+
+/// A walk that floats for a second half a metre up: nothing bears it there, and how many newtons are missing is said. A walk that stands, and a
+/// jump, lack nothing.
+#[test]
+fn a_walk_in_the_air_is_told_what_it_lacks() {
+    let Some(good) = take("16_15", 21, 110, 2) else { return };
+    let mut floating = good.clone();
+    let smooth = |t: f64| t.clamp(0.0, 1.0).powi(2) * (3.0 - 2.0 * t.clamp(0.0, 1.0));
+    for (frame, root) in floating.roots.iter_mut().enumerate() {
+        let up = smooth((frame as f64 - 20.0) / 15.0) * smooth((95.0 - frame as f64) / 15.0);
+        root.y += 0.5 * up;
+    }
+    let repaired = Repair::default().run(&floating).unwrap();
+    let weight = repaired.body.mass() * 9.81;
+    let (frames, missing) = repaired.report.unborne.clone().unwrap();
+    eprintln!("{frames:?}: {:.2} weights are missing", missing / weight);
+    assert!(frames.start > 15 && frames.end < 100 && frames.contains(&57), "{frames:?}");
+    assert!((0.4..1.1).contains(&(missing / weight)), "{missing} of {weight}");
+    assert_eq!(Repair::default().run(&good).unwrap().report.unborne, None);
 }
 
 #[test]
