@@ -76,7 +76,8 @@ impl ClothActor {
         let springs: Vec<(u32, f64)> = soft().map(|p| (p as u32, stiffness(p))).collect();
         let dampers: Vec<(u32, f64)> = soft().map(|p| (p as u32, follow_damping * critical(p))).collect();
         let mut body = Body::builder(cloth.masses.clone())
-            .energy(Elements::new(cloth.membranes.iter().copied()).damped(friction))
+            .energy(Elements::new(cloth.own_membranes()).damped(friction))
+            .energy(Elements::new(cloth.cells).damped(friction))
             .energy(Elements::new(cloth.hinges).damped(friction))
             .energy(Elements::new(cloth.plates).damped(friction))
             .force(Forces(Elements::new(cloth.air)))

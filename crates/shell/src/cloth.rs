@@ -5,9 +5,10 @@ use std::sync::Arc;
 use geometry::{Topology, Vec2, Vec3};
 
 use crate::bending::{Bending, Sheet};
+use crate::cell::{OWN_SHARE, Stretching, cells};
 use crate::{
-    Air, AirCoefficients, ClothLimits, Error, Hinge, Material, Membrane, Plate, StrainLimits, WindField,
-    axes_from_direction, axes_from_uv,
+    Air, AirCoefficients, CellMembrane, ClothLimits, Error, Hinge, Material, Membrane, Plate, StrainLimits,
+    WindField, axes_from_direction, axes_from_uv,
 };
 
 /// A piece of cloth, ready for the engine. Each list is a stencil with its element.
@@ -18,6 +19,10 @@ pub struct Cloth {
     pub masses: Vec<f64>,
     /// Stretching and shearing, one per triangle with area.
     pub membranes: Vec<([u32; 3], Membrane)>,
+    /// Pairs of those triangles that are stretched and sheared as one; empty unless [`Stretching::Cells`] was asked for.
+    pub cells: Vec<([u32; 4], CellMembrane)>,
+    /// Which triangles are half of a cell: of their own stiffness little is left. Empty where there are no cells.
+    pub is_half: Vec<bool>,
     /// How far those triangles stretch and shear at most.
     pub limits: Vec<StrainLimits>,
     /// Bending, one per pair of such triangles about an edge; none where the material does not resist it. With
@@ -32,6 +37,15 @@ pub struct Cloth {
 }
 
 impl Cloth {
+    /// What resists stretching and shearing beside its cells: its triangles, those that are half of a cell with a small part of their
+    /// stiffness.
+    pub fn own_membranes(&self) -> impl Iterator<Item = ([u32; 3], Membrane)> {
+        let is_half = |t: usize| self.is_half.get(t) == Some(&true);
+        self.membranes.iter().enumerate().map(move |(t, (corners, membrane))| {
+            (*corners, if is_half(t) { membrane.scaled(OWN_SHARE) } else { *membrane })
+        })
+    }
+
     /// The limits of its triangles, for the body.
     pub fn strain_limits(&self) -> ClothLimits {
         let triangles = self.membranes.iter().zip(&self.limits);
@@ -107,6 +121,7 @@ pub struct ClothBuilder<'a> {
     maps: Maps<'a>,
     wind: Arc<WindField>,
     bending: Bending,
+    stretching: Stretching,
 }
 
 impl<'a> ClothBuilder<'a> {
@@ -121,6 +136,7 @@ impl<'a> ClothBuilder<'a> {
             maps: Maps::default(),
             wind: Arc::new(WindField::STILL),
             bending: Bending::default(),
+            stretching: Stretching::default(),
         }
     }
 
@@ -156,6 +172,13 @@ impl<'a> ClothBuilder<'a> {
     #[must_use]
     pub fn bending(mut self, bending: Bending) -> Self {
         self.bending = bending;
+        self
+    }
+
+    /// Which elements resist stretching and shearing.
+    #[must_use]
+    pub fn stretching(mut self, stretching: Stretching) -> Self {
+        self.stretching = stretching;
         self
     }
 
@@ -206,6 +229,10 @@ impl<'a> ClothBuilder<'a> {
             });
         }
         report.massless = (0..masses.len()).filter(|&v| masses[v] == 0.0).map(|v| v as u32).collect();
+        let (cells, is_half) = match self.stretching {
+            Stretching::Triangles => (Vec::new(), Vec::new()),
+            Stretching::Cells => cells(self.rest, &membranes, &axes_of_kept),
+        };
         let (mut hinges, mut plates) = (Vec::new(), Vec::new());
         if material.bend_warp > 0.0 || material.bend_weft > 0.0 {
             let triangles: Vec<[u32; 3]> = membranes.iter().map(|(corners, _)| *corners).collect();
@@ -221,7 +248,7 @@ impl<'a> ClothBuilder<'a> {
             (hinges, report.degenerate_hinges) = sheet.hinges(self.bending);
             plates = sheet.plates(self.bending);
         }
-        Ok(Cloth { masses, membranes, limits, hinges, plates, air, report })
+        Ok(Cloth { masses, membranes, cells, is_half, limits, hinges, plates, air, report })
     }
 
     fn check(&self) -> Result<(), Error> {

@@ -50,7 +50,7 @@ impl MembraneStiffness {
 
     /// What warp and weft lose under compression: (1 − compression)(k_warp − k_cross √(k_warp/k_weft)), and the same for
     /// weft. What remains is convex: a matrix of rank one and positive parts.
-    fn lost(&self) -> Vec2 {
+    pub(crate) fn lost(&self) -> Vec2 {
         let tied = self.cross * Vec2::new((self.warp / self.weft).sqrt(), (self.weft / self.warp).sqrt());
         (1.0 - self.compression) * (Vec2::new(self.warp, self.weft) - tied).max(Vec2::ZERO)
     }
@@ -119,6 +119,23 @@ impl Membrane {
         [self.k.warp, self.k.weft, self.k.shear]
     }
 
+    /// Gradients of the hat functions of its three points, in 1/m.
+    pub(crate) fn gradients(&self) -> [Vec2; 3] {
+        let [b1, b2] = self.b;
+        [-(b1 + b2), b1, b2]
+    }
+
+    /// Stiffness times rest area, in J.
+    pub(crate) fn stiffness(&self) -> MembraneStiffness {
+        self.k
+    }
+
+    /// The same triangle with `factor` times its stiffness.
+    #[must_use]
+    pub(crate) fn scaled(self, factor: f64) -> Self {
+        Self { k: self.k.scaled(factor), lost: factor * self.lost, ..self }
+    }
+
     /// Area at rest, in m².
     pub fn rest_area(&self) -> f64 {
         0.5 / self.b[0].perp_dot(self.b[1]).abs()
@@ -174,23 +191,33 @@ impl Membrane {
         [fu, fv]: [Vec3; 2],
         stress: Stress,
     ) -> Block<3> {
-        let rows = self.b.map(|b| [b.x * fu, b.y * fv, b.x * fv + b.y * fu]);
-        let columns = rows.map(|[p, q, r]| [k.warp * p + k.cross * q, k.weft * q + k.cross * p, k.shear * r]);
-        let between = |i: usize, j: usize| {
-            let ([p, q, r], [s, t, w]) = (rows[i], columns[j]);
-            let (a, b) = (self.b[i], self.b[j]);
-            let d = stress.uu * a.x * b.x + stress.vv * a.y * b.y + stress.uv * (a.x * b.y + a.y * b.x);
-            Mat3::from_cols(
-                p * s.x + q * t.x + r * w.x + Vec3::new(d, 0.0, 0.0),
-                p * s.y + q * t.y + r * w.y + Vec3::new(0.0, d, 0.0),
-                p * s.z + q * t.z + r * w.z + Vec3::new(0.0, 0.0, d),
-            )
-        };
+        let between = couplings(self.b, k, [fu, fv], stress);
         let (h11, h12, h22) = (between(0, 0), between(0, 1), between(1, 1));
         let h21 = h12.transpose();
         let (h10, h20) = (-(h11 + h12), -(h21 + h22));
         let (h01, h02) = (h10.transpose(), h20.transpose());
         Block([[-(h10 + h20), h01, h02], [h10, h11, h12], [h20, h21, h22]])
+    }
+}
+
+/// Hᵢⱼ of [`Membrane::assemble`] for points whose hat functions have the gradients `b`.
+pub(crate) fn couplings<const M: usize>(
+    b: [Vec2; M],
+    k: MembraneStiffness,
+    [fu, fv]: [Vec3; 2],
+    stress: Stress,
+) -> impl Fn(usize, usize) -> Mat3 {
+    let rows = b.map(|b| [b.x * fu, b.y * fv, b.x * fv + b.y * fu]);
+    let columns = rows.map(|[p, q, r]| [k.warp * p + k.cross * q, k.weft * q + k.cross * p, k.shear * r]);
+    move |i, j| {
+        let ([p, q, r], [s, t, w]) = (rows[i], columns[j]);
+        let (a, b) = (b[i], b[j]);
+        let d = stress.uu * a.x * b.x + stress.vv * a.y * b.y + stress.uv * (a.x * b.y + a.y * b.x);
+        Mat3::from_cols(
+            p * s.x + q * t.x + r * w.x + Vec3::new(d, 0.0, 0.0),
+            p * s.y + q * t.y + r * w.y + Vec3::new(0.0, d, 0.0),
+            p * s.z + q * t.z + r * w.z + Vec3::new(0.0, 0.0, d),
+        )
     }
 }
 
@@ -209,7 +236,7 @@ pub(crate) fn predicted([fu, fv]: [Vec3; 2], [gu, gv]: [Vec3; 2]) -> Vec3 {
 }
 
 impl Stress {
-    const ZERO: Self = Self { uu: 0.0, vv: 0.0, uv: 0.0 };
+    pub(crate) const ZERO: Self = Self { uu: 0.0, vv: 0.0, uv: 0.0 };
 
     /// Tension without compression: negative eigenvalues set to zero.
     pub(crate) fn positive_part(self) -> Self {

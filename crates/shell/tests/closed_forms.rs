@@ -7,7 +7,7 @@ use std::f64::consts::TAU;
 
 use dynamics::{Body, Elements, Settings, State, StaticGuide, Stepper, Substeps};
 use geometry::Vec3;
-use shell::{Bending, ClothBuilder, Material};
+use shell::{Bending, ClothBuilder, Material, Stretching};
 
 const LENGTH: f64 = 0.1;
 /// D, in N·m.
@@ -110,4 +110,79 @@ fn a_clamped_strip_rings_with_the_plates_frequency() {
     // the sag holds a little of the second mode, which shifts the first passage by about a percent
     let measured = extrapolated(period, 8, exact);
     assert!((measured / exact - 1.0).abs() < 0.03, "period {measured} s, not {exact} s");
+}
+
+/// A strip cut from a grid of squares of 1 cm, all cut along one diagonal, at an angle; it hangs over an edge by 10 cm, five times its bending
+/// length: how low it is, on average with a weight that grows towards its end.
+fn overhang(angle: f64, stretching: Stretching) -> f64 {
+    let (h, half) = (0.01, 0.04);
+    let (sin, cos) = angle.sin_cos();
+    let (along, across) = (Vec3::new(cos, 0.0, sin), Vec3::new(-sin, 0.0, cos));
+    let reach = 20;
+    let place = |k: u32| {
+        let [i, j] = [k % (2 * reach + 1), k / (2 * reach + 1)].map(|i| f64::from(i) - f64::from(reach));
+        Vec3::new(h * i, 0.0, h * j)
+    };
+    let is_in = |p: Vec3| {
+        (-2.0 * h - 1e-9..=LENGTH + 1e-9).contains(&p.dot(along)) && p.dot(across).abs() <= half + 1e-9
+    };
+    let at = |i: u32, j: u32| j * (2 * reach + 1) + i;
+    let cells = (0..2 * reach).flat_map(|j| (0..2 * reach).map(move |i| (i, j)));
+    let triangles = cells.flat_map(|(i, j)| {
+        let [a, b, c, d] = [at(i, j), at(i + 1, j), at(i + 1, j + 1), at(i, j + 1)];
+        [[a, b, c], [a, c, d]]
+    });
+    let mut triangles: Vec<[u32; 3]> = triangles.filter(|t| t.iter().all(|&k| is_in(place(k)))).collect();
+    let mut used: Vec<u32> = triangles.iter().flatten().copied().collect();
+    used.sort_unstable();
+    used.dedup();
+    let number = |k: u32| used.binary_search(&k).unwrap() as u32;
+    triangles.iter_mut().for_each(|t| *t = t.map(number));
+    let points: Vec<Vec3> = used.iter().map(|&k| place(k)).collect();
+    let cotton = Material::preset("cotton").unwrap();
+    // as cotton, but alike in all directions, and nothing to do with limits
+    let material = Material {
+        stretch_weft: cotton.stretch_warp,
+        shear: 0.5 * cotton.stretch_warp,
+        poisson: 0.0,
+        bend_weft: cotton.bend_warp,
+        limit_warp: None,
+        limit_weft: None,
+        limit_shear: None,
+        ..cotton
+    };
+    let builder = ClothBuilder::new(&points, &triangles, &material).warp(Vec3::X).bending(Bending::Plates);
+    let cloth = builder.stretching(stretching).build().unwrap();
+    let body = Body::builder(cloth.masses.clone())
+        .energy(Elements::new(cloth.own_membranes()))
+        .energy(Elements::new(cloth.cells))
+        .energy(Elements::new(cloth.plates))
+        .known(points.iter().map(|p| p.dot(along) <= 1e-9).collect())
+        .gravity(-G * Vec3::Y)
+        .build()
+        .unwrap();
+    let mut stepper = Stepper::new(&body, &points, Settings::default()).unwrap();
+    let mut state = State::at_rest(points.clone());
+    stepper.settle(&body, &mut state, &StaticGuide::new(points.clone())).unwrap();
+    let (mut sum, mut all) = (0.0, 0.0);
+    for (rest, x) in points.iter().zip(&state.positions).filter(|(p, _)| p.dot(across).abs() < 0.6 * half) {
+        let weight = rest.dot(along).max(0.0);
+        (sum, all) = (sum - weight * x.y, all + weight * weight);
+    }
+    sum / all
+}
+
+/// Membrane locking: on triangles that are strained each by itself, cloth bends only along their edges.
+#[test]
+fn a_strip_hangs_over_an_edge_alike_in_whatever_direction_it_is_cut() {
+    let spread = |stretching: Stretching| {
+        let hung = [0.0, 45.0, 90.0, 135.0].map(|angle| overhang(f64::to_radians(angle), stretching));
+        let [most, least] =
+            [hung.iter().copied().fold(0.0, f64::max), hung.iter().copied().fold(1.0, f64::min)];
+        println!("{stretching:?}: {hung:.3?}");
+        most - least
+    };
+    let (triangles, cells) = (spread(Stretching::Triangles), spread(Stretching::Cells));
+    assert!(triangles > 0.2, "{triangles}");
+    assert!(cells < 0.1 && cells < 0.4 * triangles, "{cells} {triangles}");
 }

@@ -101,7 +101,7 @@ impl TrackedShell {
         // averages that never give way leave a fabric no choice
         let has_greatest_pulls = !greatest_pulls.is_empty();
         let limits = if has_greatest_pulls { cloth.strain_limits() } else { ClothLimits::default() };
-        let mut membranes = Elements::new(cloth.membranes.iter().copied()).damped(friction);
+        let mut membranes = Elements::new(cloth.own_membranes()).damped(friction);
         let mut hinges = Elements::new(cloth.hinges).damped(friction);
         if is_reshaped {
             membranes = membranes.evolving();
@@ -116,6 +116,7 @@ impl TrackedShell {
         let (body, membrane_handle) = Body::builder(cloth.masses).evolving_energy(membranes);
         let (body, hinge_handle) = body.evolving_energy(hinges.clone());
         let body = body
+            .energy(Elements::new(cloth.cells).damped(friction))
             .energy(Elements::new(cloth.plates).damped(friction))
             .force(Forces(Elements::new(cloth.air)))
             .known(known.clone())
