@@ -7,12 +7,12 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use serde_json::{Map, json};
-use shell::Bending;
+use shell::{Bending, Stretching};
 use shot::{BakeOptions, Context};
 
 use crate::s1_cloth::timed_sheet;
 use crate::scratch::Scratch;
-use drape::Drape;
+use drape::{Drape, Elastic};
 
 /// Frames of each scene.
 const FRAMES: usize = 36;
@@ -71,8 +71,8 @@ struct Options<'a> {
     frames: usize,
     /// Demos in place of scenes: all, or one.
     demos: Option<&'a str>,
-    /// Draped discs alone, bent by these elements.
-    drape: Option<Bending>,
+    /// Draped discs alone, of these elements.
+    drape: Option<Elastic>,
 }
 
 fn read(options: &[String]) -> Option<Options<'_>> {
@@ -82,12 +82,21 @@ fn read(options: &[String]) -> Option<Options<'_>> {
         match name.as_str() {
             "--frames" => read.frames = value.parse().ok().filter(|frames| *frames > 0)?,
             "--demos" => read.demos = Some(value),
-            "--drape" if value == "hinges" => read.drape = Some(Bending::Hinges),
-            "--drape" if value == "plates" => read.drape = Some(Bending::Plates),
+            "--drape" => read.drape = Some(elements(value)?),
             _ => return None,
         }
     }
     Some(read)
+}
+
+/// Elements by their name; cells have plates beside them.
+fn elements(name: &str) -> Option<Elastic> {
+    match name {
+        "hinges" => Some((Bending::Hinges, Stretching::Triangles)),
+        "plates" => Some((Bending::Plates, Stretching::Triangles)),
+        "cells" => Some((Bending::Plates, Stretching::Cells)),
+        _ => None,
+    }
 }
 
 fn measure_demos(frames: usize, only: &str) -> Result<(), Box<dyn std::error::Error>> {
@@ -99,11 +108,11 @@ fn measure_demos(frames: usize, only: &str) -> Result<(), Box<dyn std::error::Er
 /// Runs the benchmark.
 pub(crate) fn run(options: &[String]) -> ExitCode {
     let Some(Options { frames, demos, drape }) = read(options) else {
-        eprintln!("known options: --frames N, --demos all or NAME, --drape hinges or plates");
+        eprintln!("known options: --frames N, --demos all or NAME, --drape hinges, plates or cells");
         return ExitCode::from(2);
     };
     let measured = match (drape, demos) {
-        (Some(bending), _) => measure_drapes(2 * frames, bending).map(|_| ()),
+        (Some(elastic), _) => measure_drapes(2 * frames, elastic).map(|_| ()),
         (None, Some(only)) => measure_demos(frames, only),
         (None, None) => measure(frames),
     };
@@ -124,14 +133,14 @@ struct Outcome {
 }
 
 /// Drapes the discs, and shows how they hang.
-fn measure_drapes(frames: usize, bending: Bending) -> Result<Vec<Drape>, Box<dyn std::error::Error>> {
-    let drapes = drape::all(frames, bending)?;
+fn measure_drapes(frames: usize, elastic: Elastic) -> Result<Vec<Drape>, Box<dyn std::error::Error>> {
+    let drapes = drape::all(frames, elastic)?;
     println!(
-        "\n{:<16} {:>8} {:>10} {:>12} {:>6}",
-        "draped disc", "points", "lowest m", "coefficient", "folds"
+        "\n{:<16} {:>8} {:>10} {:>12} {:>6} {:>12}",
+        "draped disc", "points", "lowest m", "coefficient", "folds", "fastest m/s"
     );
-    for Drape { name, points, lowest, coefficient, folds } in &drapes {
-        println!("{name:<16} {points:>8} {lowest:>10.4} {coefficient:>12.3} {folds:>6}");
+    for Drape { name, points, lowest, coefficient, folds, fastest } in &drapes {
+        println!("{name:<16} {points:>8} {lowest:>10.4} {coefficient:>12.3} {folds:>6} {fastest:>12.1e}");
     }
     Ok(drapes)
 }
@@ -167,7 +176,7 @@ fn measure(frames: usize) -> Result<(), Box<dyn std::error::Error>> {
     );
     let [limited, plain] = [true, false].map(|limits| timed_sheet(S1_CELLS, frames, limits));
     println!("\nS1 at {S1_CELLS} cells: {limited:.1} ms a frame with limits, {plain:.1} without");
-    let drapes = measure_drapes(2 * frames, Bending::Hinges)?;
+    let drapes = measure_drapes(2 * frames, (Bending::Plates, Stretching::Cells))?;
     let spread = |of: &dyn Fn(&Drape) -> f64| {
         let of = drapes.iter().map(of);
         of.clone().fold(f64::NEG_INFINITY, f64::max) - of.fold(f64::INFINITY, f64::min)

@@ -73,9 +73,15 @@ pub(crate) enum Method {
 }
 
 impl Method {
-    /// What is compared at equal accuracy, on one linear solver but for the first.
-    pub(crate) const EQUAL: [Self; 4] =
-        [Self::FastProjection, Self::SparseProjection, Self::Limit, Self::Springs];
+    /// What is compared at equal accuracy: two ways to project on the solver of narrow bands, and four methods on the sparse one.
+    pub(crate) const EQUAL: [Self; 6] = [
+        Self::FastProjection,
+        Self::Shake,
+        Self::ImplicitDirection,
+        Self::SparseProjection,
+        Self::Limit,
+        Self::Springs,
+    ];
     /// Fast projection first.
     pub(crate) const ALL: [Self; 6] = [
         Self::FastProjection,
@@ -183,7 +189,7 @@ impl Method {
                 with(LINEAR, Impulse::FirstOrder, tolerance),
                 with(Integrator::TrBdf2, Impulse::SecondOrder, tolerance),
             ],
-            _ => vec![with(LINEAR, Impulse::FirstOrder, tolerance)],
+            _ => aims.map(|aim| with(LINEAR, Impulse::FirstOrder, aim)).collect(),
         }
     }
 

@@ -179,7 +179,6 @@ fn a_strip_hangs_over_an_edge_alike_in_whatever_direction_it_is_cut() {
         let hung = [0.0, 45.0, 90.0, 135.0].map(|angle| overhang(f64::to_radians(angle), stretching));
         let [most, least] =
             [hung.iter().copied().fold(0.0, f64::max), hung.iter().copied().fold(1.0, f64::min)];
-        println!("{stretching:?}: {hung:.3?}");
         most - least
     };
     let (triangles, cells) = (spread(Stretching::Triangles), spread(Stretching::Cells));
