@@ -6,10 +6,12 @@
 mod finer;
 mod member;
 
+pub(crate) use member::describe_cells;
+
 use clip::{Clip, Mesh, Selector};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use shell::{Bending, Material, Wind};
+use shell::{Bending, Material, Stretching, Wind};
 use shot::{Diagnostic, GroupMember, Layer, LayerError, Reshape, Settings, Simulation, Target};
 
 use crate::shared::driver::{Driver, LOOK_AHEAD};
@@ -33,6 +35,8 @@ pub struct Cloth {
     pub limit_factor: Option<Selector>,
     /// Which elements resist bending: `hinges` (cheap) or `plates` (the same stiffness on every mesh).
     pub bending: Bending,
+    /// Which elements resist stretching: `triangles`, or `cells` of two (folds run in any direction, not only along edges).
+    pub stretching: Stretching,
     /// How often every triangle is cut in four, by Loop's rule, before it becomes cloth: a garment of few polygons comes out smooth, with the folds that
     /// its fineness allows. Seams, texture coordinates and groups are carried along.
     #[schemars(extend("minimum" = 0, "maximum" = 3))]
@@ -100,6 +104,7 @@ impl Default for Cloth {
             dials: FabricDials::default(),
             limit_factor: None,
             bending: Bending::default(),
+            stretching: Stretching::default(),
             subdivide: 0,
             follow: None,
             follow_stiffness: 4.0,

@@ -12,7 +12,7 @@ use geometry::{Prolongation, Scheme, Vec3};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shell::tracks::check_correspondence;
-use shell::{Bending, Relief, Wind};
+use shell::{Bending, Relief, Stretching, Wind};
 
 use shot::{Diagnostic, GroupMember, Layer, LayerError, Reshape, Settings, Simulation, Target};
 
@@ -33,6 +33,8 @@ pub struct Tracks {
     pub fabric: MaterialDials,
     /// Which elements resist bending: `hinges` (cheap, and creases stay) or `plates`.
     pub bending: Bending,
+    /// Which elements resist stretching: `triangles`, or `cells` of two (folds run in any direction, not only along edges).
+    pub stretching: Stretching,
     /// How often every triangle of the animation's mesh is cut in four to make the tracked mesh.
     #[schemars(extend("minimum" = 0, "maximum" = 7, "x-usual" = [0, 4]))]
     pub subdivide: usize,
@@ -155,6 +157,7 @@ impl Default for Tracks {
             material: "vinyl".into(),
             fabric: MaterialDials::default(),
             bending: Bending::default(),
+            stretching: Stretching::default(),
             subdivide: 0,
             scheme: Scheme::default(),
             tracked: None,
@@ -234,6 +237,11 @@ impl Layer for Tracks {
             let message = "a limit is about one rest shape, but patterns change it";
             let help = "leave out `relief`, or `limit`: `max_pull` works with both";
             diagnostics.push(Diagnostic::new("fabric.limit", message).with_help(help));
+        }
+        if self.stretching == Stretching::Cells && !self.relief.is_empty() {
+            let message = "cells are made for one rest shape, but patterns change it";
+            let help = "leave out `relief`, or `stretching`";
+            diagnostics.push(Diagnostic::new("stretching", message).with_help(help));
         }
         if diagnostics.is_empty()
             && let Err(failure) = self.pieces(input)

@@ -92,6 +92,7 @@ fn every_setting_of_cloth_has_an_effect() {
         turned: &[
             ("material", "\"denim\""),
             ("bending", "\"plates\""),
+            ("stretching", "\"cells\""),
             ("integrator", "\"backward_euler\""),
             ("area_density", "0.5"),
             ("stretch_warp", "300.0"),
@@ -136,6 +137,7 @@ fn every_setting_of_inextensible_has_an_effect() {
             ("material", "\"denim\""),
             ("method", "\"projection\""),
             ("bending", "\"plates\""),
+            ("stretching", "\"cells\""),
             ("integrator", "\"backward_euler\""),
             ("warp", "{ group = \"hoist\" }"),
             ("max_strain", "1e-5"),
@@ -182,6 +184,7 @@ fn every_setting_of_tracks_has_an_effect() {
             ("material", "\"denim\""),
             ("fabric", "{ area_density = 2.0 }"),
             ("bending", "\"plates\""),
+            ("stretching", "\"cells\""),
             ("subdivide", "1"),
             ("scheme", "\"loop\""),
             ("tests", "{ kind = \"hats\" }"),

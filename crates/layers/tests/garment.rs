@@ -62,6 +62,24 @@ fn with_nothing_said_cloth_meets_everything_that_it_does_not_move() {
     assert!(!found("contact = { obstacles = [{ mesh = \"b*x\" }] }").is_empty());
 }
 
+/// Cells hang on other folds than triangles, and keep what triangles keep: no triangle beyond its limit, nothing crossed.
+#[test]
+fn cloth_of_cells_keeps_its_limits_and_crosses_nothing() {
+    let clip = above_a_ball();
+    let frames = |stretching: &str| {
+        bake(&clip, &format!("bending = \"plates\"\nstretching = \"{stretching}\"\ncontact = {{}}"), 8)
+    };
+    let (triangles, cells) = (frames("triangles"), frames("cells"));
+    for frame in &cells {
+        assert_eq!(frame.figures.get("strain/beyond limits"), Some(0.0));
+        assert_eq!(frame.figures.get("intersections/itself"), Some(0.0));
+        assert_eq!(frame.figures.get("intersections/obstacles"), Some(0.0));
+    }
+    let place = |frames: &[FrameResult], p: usize| Vec3::from(frames[7].frame.points[0][p].map(f64::from));
+    let differ = (0..81).map(|p| place(&triangles, p).distance(place(&cells, p))).fold(0.0, f64::max);
+    assert!((1e-4..0.2).contains(&differ), "{differ}");
+}
+
 #[test]
 fn cloth_is_cut_finer_with_all_that_lies_on_it() {
     let registry = layers::registry().with_sample("sheet", || Clip::still(sheet(4, 0.5), 24.0, 4));

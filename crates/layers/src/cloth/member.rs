@@ -5,7 +5,9 @@ use std::sync::Arc;
 use clip::Selector;
 use dynamics::CUT_SIZES;
 use geometry::{Bounds, Vec3};
-use shell::{ClothActor, ClothBuilder, ClothReport, ClothSetup, InextensibleThreads, Maps, Uvs, Weave};
+use shell::{
+    ClothActor, ClothBuilder, ClothReport, ClothSetup, InextensibleThreads, Maps, Stretching, Uvs, Weave,
+};
 use shot::{LayerError, Target};
 
 use super::Cloth;
@@ -40,6 +42,7 @@ impl Cloth {
             .uvs(uvs.as_ref().map_or(Uvs::None, |uvs| Uvs::PerCorner(uvs)))
             .wind(Arc::new(wind))
             .bending(self.bending)
+            .stretching(self.stretching)
             .maps(Maps { limit: limit.as_deref(), shrink: shrink.as_deref(), ..Maps::default() })
             .build()
             .map_err(LayerError::new)?;
@@ -52,6 +55,9 @@ impl Cloth {
             describe_threads(threads, &mut notes, &mut warnings);
         }
         warn(&cloth.report, &mut warnings);
+        if self.stretching == Stretching::Cells {
+            describe_cells(&cloth, &mut notes, &mut warnings);
+        }
         warnings.extend(soft(self.follow.as_ref(), input));
         let report = cloth.report.clone();
         let (actor, body) = ClothActor::new(ClothSetup {
@@ -134,6 +140,19 @@ fn warn(report: &ClothReport, warnings: &mut Vec<String>) {
     if report.triangles_without_axes > 0 {
         let count = report.triangles_without_axes;
         warnings.push(format!("{count} triangles have no area in uv; their threads run along the vertical"));
+    }
+}
+
+/// How much of a cloth is made of cells.
+pub(crate) fn describe_cells(
+    cloth: &shell::Cloth,
+    notes: &mut Vec<(String, String)>,
+    warnings: &mut Vec<String>,
+) {
+    notes.push(("cells".into(), format!("{} of {} triangles", 2 * cloth.cells.len(), cloth.membranes.len())));
+    if cloth.cells.is_empty() {
+        let why = "no two triangles make a parallelogram with threads that run on";
+        warnings.push(format!("{why}: `stretching = \"cells\"` changes nothing here"));
     }
 }
 

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use geometry::{Bounds, Vec2, Vec3};
 use shell::tracks::{Averages, ConstraintStrength, Reshaping, TrackedSetup, TrackedShell, greatest_pulls};
-use shell::{Bending, Cloth, ClothBuilder, Material, Plasticity, Uvs, WindField};
+use shell::{Bending, Cloth, ClothBuilder, Material, Plasticity, Stretching, Uvs, WindField};
 
 use super::Tracks;
 use shot::{LayerError, Target};
 
+use crate::cloth::describe_cells;
 use crate::shared::Contact;
 use crate::shared::driver::Member;
 use crate::shared::points::corner_uvs;
@@ -20,6 +21,7 @@ struct Recipe {
     uvs: Option<Vec<[Vec2; 3]>>,
     material: Material,
     bending: Bending,
+    stretching: Stretching,
     wind: Arc<WindField>,
 }
 
@@ -27,7 +29,7 @@ impl Recipe {
     fn make(&self, rest: &[Vec3]) -> Result<Cloth, shell::Error> {
         let uvs = self.uvs.as_deref().map_or(Uvs::None, Uvs::PerCorner);
         let builder = ClothBuilder::new(rest, &self.triangles, &self.material);
-        builder.uvs(uvs).bending(self.bending).wind(self.wind.clone()).build()
+        builder.uvs(uvs).bending(self.bending).stretching(self.stretching).wind(self.wind.clone()).build()
     }
 }
 
@@ -42,6 +44,7 @@ impl Tracks {
             triangles: parts.triangles.clone(),
             material: material.clone(),
             bending: settings.bending,
+            stretching: settings.stretching,
             wind: Arc::new(settings.wind.clone().field().map_err(LayerError::new)?),
         };
         let cloth = recipe.make(&parts.rest).map_err(LayerError::new)?;
@@ -66,6 +69,9 @@ impl Tracks {
             ),
             ("averages".into(), format!("{first}")),
         ];
+        if settings.stretching == Stretching::Cells {
+            describe_cells(&cloth, &mut notes, &mut warnings);
+        }
         if averages.len() > first {
             notes.push(("averages afterwards".into(), format!("{}", averages.len() - first)));
         }
