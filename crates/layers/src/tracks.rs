@@ -6,6 +6,7 @@
 mod functions;
 mod member;
 mod silhouette;
+mod sliding;
 
 use clip::{Clip, FilePath, Mesh, Selector};
 use geometry::{Prolongation, Scheme, Vec3};

@@ -204,6 +204,13 @@ fn every_setting_of_tracks_has_an_effect() {
             ("tracked_mesh", "\"missing\""),
             ("fade", "[{ tests = { kind = \"harmonics\", count = 4 }, keys = [[0.0, 0.0], [0.1, 1.0]] }]"),
             ("tests", "{ kind = \"silhouette\", camera = [0.0, 0.0, 9.0] }"),
+            (
+                "tests",
+                "{ kind = \"sliding\", count = 4, field = { group = \"soft\" }, slide = [[0.0, 0.5]] }",
+            ),
+            ("tests.field", "{ group = \"held\" }"),
+            ("tests.window", "0.5"),
+            ("tests.slide", "[[0.0, 0.2]]"),
         ],
         without_effect: &[],
     });

@@ -379,6 +379,44 @@ fn sets_of_test_functions_come_and_go() {
     );
 }
 
+/// A hand slides down a curtain: bands of the field hold, exactly, while the window is over them, and what it has left falls.
+#[test]
+fn what_is_held_slides_with_a_painted_field() {
+    let folder = tempfile::tempdir().unwrap();
+    let sample = samples::drawn();
+    let still = moved(folder.path(), sample.meshes[0].clone(), 24.0, vec![sample.meshes[0].rest(); 15]);
+    let layer = |slide: &str| {
+        format!(
+            "material = \"silk\"\nsubdivide = 1\nintegrator = \"linearly_implicit\"\nsubsteps = 2\n\
+             gravity = [0.0, -9.81, 3.0]\ntests = {{ kind = \"sliding\", count = 5, window = 0.1, {slide} }}"
+        )
+    };
+    let field = "field = { height = { from = 0.3, to = 1.4 } }";
+    let down = layer(&format!("{field}, slide = [[0.0, 0.9], [0.1, 0.9], [0.25, 0.1]]"));
+    let shot = shot_of(&still, &down);
+    assert!(shot.check().is_empty(), "{:?}", shot.check());
+    let bake = bake(&shot, &folder.path().join("out"), "0-14");
+    let residual = figures(&bake, 0, "tracking/residual of hard averages");
+    assert!(residual.iter().all(|residual| *residual < 1e-6), "{residual:?}");
+    // how far a row is from where it is animated, on average; gravity is askew, so that nothing stands upright by itself
+    let rest = bake.clip.meshes[0].rest();
+    let away = |frame: usize, row: f64| {
+        let points = &bake.clip.frame(frame).unwrap().points[0];
+        let of_row = rest.iter().zip(points).filter(|(rest, _)| (rest.y - row).abs() < 1e-6);
+        let moved: Vec<Vec3> = of_row.map(|(rest, p)| Vec3::from(p.map(f64::from)) - *rest).collect();
+        (moved.iter().sum::<Vec3>() / moved.len() as f64).length()
+    };
+    assert!(away(2, 1.4) < 0.05, "the hand is at the top: {}", away(2, 1.4));
+    assert!(away(14, 0.4) < 0.05, "it is at the hem: {}", away(14, 0.4));
+    assert!(away(14, 1.4) > 0.1, "what it let go of falls: {}", away(14, 1.4));
+    let said = |slide: &str| format!("{:?}", shot_of(&still, &layer(slide)).check());
+    assert!(said("slide = [[0.0, 0.0], [1.0, 1.0]]").contains("tests.field"));
+    assert!(said(&format!("{field}, slide = [[1.0, 0.0], [0.5, 1.0]]")).contains("ascend"));
+    assert!(
+        said("field = { height = { from = 7.0, to = 8.0 } }, slide = [[0.0, 0.5]]").contains("0 everywhere")
+    );
+}
+
 /// A guide that is too long from its first frame on: a limited pull gives way in the pre-roll already, and in contact as without.
 #[test]
 fn a_limited_pull_holds_from_the_first_step_in_contact_too() {

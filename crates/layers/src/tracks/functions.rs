@@ -1,4 +1,4 @@
-//! Which averages follow: the four kinds of test functions, from the shot file to rows.
+//! Which averages follow: the kinds of test functions, from the shot file to rows.
 
 use clip::{Clip, Mesh, Selector};
 use geometry::{Mat3, Prolongation, Vec3, rigid_motion};
@@ -6,8 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shell::tracks::{Averages, Clusters, RestSurface, TestFunctions, cluster, harmonics};
 
-use super::Tracks;
 use super::silhouette::Silhouette;
+use super::sliding::Sliding;
+use super::{Tracks, in_order};
 use crate::shared::idle::Idle;
 use shot::{LayerError, Target};
 
@@ -15,11 +16,11 @@ use shot::{LayerError, Target};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Tests {
-    /// `hats` (one per point of the animation's mesh), `clusters`, `painted`, `harmonics` or `silhouette`. Default: hats on a finer mesh,
-    /// clusters on the same.
+    /// `hats` (one per point of the animation's mesh), `clusters`, `painted`, `harmonics`, `silhouette` or `sliding`. Default: hats on a
+    /// finer mesh, clusters on the same.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<TestFunctionKind>,
-    /// How many clusters or harmonics: more keep smaller gestures, fewer leave larger folds to physics.
+    /// How many clusters, harmonics or bands: more keep smaller gestures, fewer leave larger folds to physics.
     #[schemars(range(min = 1, max = 100_000))]
     pub count: usize,
     /// Painted regions, each a selector on the animation's mesh and, where the names differ, another on the tracked one.
@@ -40,6 +41,16 @@ pub struct Tests {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("minimum" = -1e6, "maximum" = 1e6))]
     pub camera: Option<[f64; 3]>,
+    /// A painted field from 0 to 1, along which what is held slides; where it is 0, nothing ever is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub field: Option<Selector>,
+    /// How much of the field is held at a time.
+    #[schemars(range(min = 0.0, max = 2.0))]
+    pub window: f64,
+    /// Where on the field the middle of what is held is, over time, as `[seconds, value]`; linear between.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("minimum" = -10.0, "maximum" = 10.0, "x-usual" = [0.0, 1.0], "x-keys" = true))]
+    pub slide: Vec<[f64; 2]>,
     /// Another seed, other frames and other clusters.
     #[schemars(extend("minimum" = 0, "maximum" = 9_223_372_036_854_775_807_u64))]
     pub seed: u64,
@@ -59,6 +70,8 @@ pub enum TestFunctionKind {
     Harmonics,
     /// One per point of the animation's mesh while it is on the outline that `camera` sees.
     Silhouette,
+    /// Bands of a painted `field`, each while the window that moves along it by `slide` is over it.
+    Sliding,
 }
 
 /// A painted region.
@@ -83,6 +96,9 @@ impl Default for Tests {
             denser: 4.0,
             frames: 32,
             camera: None,
+            field: None,
+            window: 0.25,
+            slide: Vec::new(),
             seed: 1,
         }
     }
@@ -113,19 +129,30 @@ impl Tests {
             ("frames", self.frames != plain.frames),
             ("seed", self.seed != plain.seed),
         ];
+        let of_sliding = [
+            ("field", self.field.is_some()),
+            ("window", self.window != plain.window),
+            ("slide", !self.slide.is_empty()),
+        ];
+        let (clusters, sliding) = (&of_clusters[..], &of_sliding[..]);
         let (keys, why) = match self.kind(same_mesh) {
             TestFunctionKind::Hats => {
-                ([&[count, regions, camera], &of_clusters[..]].concat(), "hats have none")
+                ([&[count, regions, camera], clusters, sliding].concat(), "hats have none")
             }
             TestFunctionKind::Painted => {
-                ([&[count, camera], &of_clusters[..]].concat(), "painted regions have none")
+                ([&[count, camera], clusters, sliding].concat(), "painted regions have none")
             }
             TestFunctionKind::Harmonics => {
-                ([&[regions, camera], &of_clusters[..]].concat(), "harmonics have none")
+                ([&[regions, camera], clusters, sliding].concat(), "harmonics have none")
             }
-            TestFunctionKind::Clusters => (vec![regions, camera], "clusters are found, not painted"),
+            TestFunctionKind::Clusters => {
+                ([&[regions, camera], sliding].concat(), "clusters are found, not painted")
+            }
             TestFunctionKind::Silhouette => {
-                ([&[count, regions], &of_clusters[..]].concat(), "silhouettes have none")
+                ([&[count, regions], clusters, sliding].concat(), "silhouettes have none")
+            }
+            TestFunctionKind::Sliding => {
+                ([&[regions, camera], clusters].concat(), "what slides follows its field")
             }
         };
         idle.say(prefix, &keys, why);
@@ -138,7 +165,8 @@ impl Tests {
     pub(super) fn selectors(&self) -> impl Iterator<Item = (String, &Selector)> {
         let regions = self.regions.iter().enumerate();
         let density = self.density.iter().map(|density| (String::from("density"), density));
-        density.chain(regions.map(|(i, region)| (format!("regions[{i}].guide"), &region.guide)))
+        let field = self.field.iter().map(|field| (String::from("field"), field));
+        density.chain(field).chain(regions.map(|(i, region)| (format!("regions[{i}].guide"), &region.guide)))
     }
 }
 
@@ -202,6 +230,11 @@ impl Tracks {
                 TestFunctionKind::Silhouette => {
                     let Silhouette { functions, shares } =
                         silhouette(tests, input, &guide_triangles, &correspondence)?;
+                    seen = Some(shares);
+                    functions
+                }
+                TestFunctionKind::Sliding => {
+                    let Sliding { functions, shares } = sliding(tests, input, &correspondence)?;
                     seen = Some(shares);
                     functions
                 }
@@ -326,6 +359,31 @@ fn silhouette(
     }
     let rate = input.clip.frame_rate_hz;
     Ok(Silhouette::new(frames.into_iter(), triangles, Vec3::from(camera), rate, correspondence))
+}
+
+/// Bands of a painted field, and when each holds.
+fn sliding(tests: &Tests, input: &Target, correspondence: &Prolongation) -> Result<Sliding, LayerError> {
+    let Some(field) = &tests.field else {
+        return Err(LayerError::new("what slides follows a painted field")
+            .with_help("name it: `tests.field = { group = \"along\" }`, from 0 to 1"));
+    };
+    if !in_order(&tests.slide) {
+        return Err(LayerError::new(format!(
+            "keys must be finite and their times ascend: {:?}",
+            tests.slide
+        ))
+        .with_help("say where on the field it is over time: `tests.slide = [[0.0, 0.0], [2.0, 1.0]]`"));
+    }
+    if !(0.0..=2.0).contains(&tests.window) {
+        return Err(LayerError::new(format!("`tests.window` is {}, not from 0 to 2", tests.window)));
+    }
+    let field = numbers(&field.weights(&input.clip, input.mesh, &input.files)?);
+    let sliding = Sliding::new(&field, tests.count, tests.window, &tests.slide, correspondence);
+    if sliding.functions.is_empty() {
+        return Err(LayerError::new("the field of `tests.field` is 0 everywhere")
+            .with_help("paint it from above 0 where it begins to 1 where it ends"));
+    }
+    Ok(sliding)
 }
 
 fn clusters(tests: &Tests, input: &Target, triangles: &[[u32; 3]]) -> Result<Vec<u32>, LayerError> {
