@@ -1,6 +1,8 @@
-"""Blender (`bpy` from PyPI) as a judge: our USD and Alembic files opened by it, and FBX files made by it of a sample of ours.
+"""Blender (`bpy` from PyPI) as a judge: our USD, Alembic and GLB files opened by it, and FBX files made by it of a sample of ours.
 
     judge_blender.py check FILE.pc2 RATE FILE.usdc|.usda|.abc …    every point of every frame, to 1e-6 of the size
+    judge_blender.py play FILE.pc2 RATE FILE.glb                  the same for a GLB, rigs and shape keys played by Blender, to 1e-5
+    judge_blender.py same FRAMES RATE IN.glb OUT.glb              Blender shows the same of both, to 1e-6
     judge_blender.py make FOLDER FILE.usdc                        FBX files, each with a PC2 of what Blender shows
 
 What Blender shows is in metres with Z up; a PC2 of ours has Y up.
@@ -13,6 +15,7 @@ from pathlib import Path
 import bpy
 import numpy as np
 from judge_caches import read_pc2, write_pc2
+from mathutils.kdtree import KDTree
 
 FRAMES = 12
 
@@ -54,6 +57,57 @@ def check(reference, rate, path):
         worst = max(worst, float(np.abs(found - answer).max()))
     assert worst <= 1e-6 * size, f"{path}: {worst} apart, size {size}"
     print(f"{path.name}: {len(expected)} frames agree in Blender, {worst / size:.1e} of the size apart")
+
+
+def play(reference, rate, path):
+    """Vertices of a GLB are split along seams, and Blender has its own order: every one of its vertices must go the way of one of our points,
+    and every point of ours must be there."""
+    expected = read_pc2(reference)
+    gap = both_ways(played(path, rate, len(expected)), expected, 1e-5, path)
+    print(f"{path.name}: {len(expected)} frames agree in Blender, {gap:.1e} of the size apart")
+
+
+def same(frames, rate, source, path):
+    """What came in as GLB and went out: where Blender reads a file in its own way, it reads both so."""
+    gap = both_ways(*(played(file, rate, frames) for file in (path, source)), 1e-6, path)
+    print(f"{path.name}: Blender shows {frames} frames as it shows {source.name}'s, {gap:.1e} of the size apart")
+
+
+def played(path, rate, frames):
+    """The points of all meshes of a GLB, frame after frame."""
+    empty(rate)
+    bpy.ops.import_scene.gltf(filepath=str(path))
+    # a bone's shape is a mesh, too
+    shapes = {bone.custom_shape for rig in bpy.data.objects if rig.type == "ARMATURE" for bone in rig.pose.bones}
+    meshes = [obj for obj in bpy.context.scene.objects if obj.type == "MESH" and obj not in shapes]
+    found = np.array([shown(index, meshes) for index in range(frames)])
+    still = frames == 1 or not bpy.data.actions
+    assert still or np.ptp(found, axis=0).max() > 1e-3 * np.abs(found).max(), f"{path}: nothing moves in Blender"
+    return found
+
+
+def both_ways(found, expected, share, path):
+    size = float(np.abs(expected).max())
+    return max(apart(found, expected, share * size, path), apart(expected, found, share * size, path)) / size
+
+
+def apart(ways, others, allowed, path):
+    """How far the ways of points are at most from the nearest of other ways."""
+    # in the frame in which most points lie by themselves
+    spread = [len(np.unique(np.round(frame / (4 * allowed)), axis=0)) for frame in others]
+    frame = int(np.argmax(spread))
+    tree = KDTree(others.shape[1])
+    for index, place in enumerate(others[frame]):
+        tree.insert(place, index)
+    tree.balance()
+    worst = 0.0
+    for point in range(ways.shape[1]):
+        near = [index for _, index, _ in tree.find_range(ways[frame, point], 2 * allowed)]
+        assert near, f"{path}: point {point} is nowhere at frame {frame}: {tree.find(ways[frame, point])}"
+        gaps = np.abs(others[:, near] - ways[:, point, None]).max((0, 2))
+        assert gaps.min() <= allowed, f"{path}: point {point} goes another way, {gaps.min()} m apart"
+        worst = max(worst, float(gaps.min()))
+    return worst
 
 
 def rig(mesh):
@@ -147,6 +201,11 @@ def main():
     if sys.argv[1] == "check":
         for path in sys.argv[4:]:
             check(sys.argv[2], float(sys.argv[3]), Path(path).resolve())
+    elif sys.argv[1] == "play":
+        for path in sys.argv[4:]:
+            play(sys.argv[2], float(sys.argv[3]), Path(path).resolve())
+    elif sys.argv[1] == "same":
+        same(int(sys.argv[2]), float(sys.argv[3]), *(Path(path).resolve() for path in sys.argv[4:]))
     elif sys.argv[1] == "make":
         make(Path(sys.argv[2]).resolve(), Path(sys.argv[3]).resolve())
 
