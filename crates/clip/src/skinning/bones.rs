@@ -13,6 +13,9 @@ use glam::DAffine3;
 
 use super::{Decomposition, Motion};
 
+/// Of so many points at least a bone is made.
+const FEWEST: usize = 4;
+
 impl Motion {
     /// A bone around one of the points that are furthest off: the one whose neighbours stay together best. Between two bones that are both
     /// missing nothing is rigid, and a bone put there would be neither.
@@ -29,7 +32,9 @@ impl Motion {
     /// A bone that goes with the points around one, those left out that go with others; and how far off it is from those, squared and summed.
     pub(super) fn seeded(&self, seed: usize, at_most: usize) -> (f64, Vec<DAffine3>) {
         let count = self.point_count();
-        let size = (count / (8 * at_most.max(1))).clamp(12.min(count), count);
+        // a dozen, but of a mesh of few points about half: all together they go like none of them
+        let least = 12.min(count.div_ceil(2).max(FEWEST)).min(count);
+        let size = (count / (8 * at_most.max(1))).clamp(least, count);
         let at = self.before[0][seed];
         let mut near: Vec<usize> = (0..count).collect();
         let distance = |&point: &usize| self.before[0][point].distance_squared(at);
@@ -40,7 +45,7 @@ impl Motion {
             let mut ranked: Vec<(f64, usize)> =
                 near.iter().map(|&point| (self.alone(&bone, point), point)).collect();
             ranked.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-            ranked.truncate((2 * near.len()).div_ceil(3).max(6));
+            ranked.truncate((2 * near.len()).div_ceil(3).max(FEWEST));
             near = ranked.into_iter().map(|(_, point)| point).collect();
             bone = self.carried(&near);
         }

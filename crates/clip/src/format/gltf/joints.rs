@@ -170,8 +170,12 @@ impl<'a> Patch<'a> {
     ) {
         let (worst, point, frame) = hanging.worst(bones, influences);
         if 1e3 * worst > bound.error_mm {
+            let remedy = match bones.len() < bound.at_most {
+                true => "more of them do not help: raise `error_mm`, or take `corrective`",
+                false => "raise `at_most` or `error_mm`",
+            };
             self.warnings.push(format!(
-                "mesh `{}`: {} joints come within {:.2} mm, and {} mm were asked for (point {point}, frame {frame}); raise `at_most` or `error_mm`",
+                "mesh `{}`: {} joints come within {:.2} mm, and {} mm were asked for (point {point}, frame {frame}); {remedy}",
                 self.clip.meshes[hanging.number].name,
                 bones.len(),
                 1e3 * worst,
