@@ -67,6 +67,11 @@ int ft_cloth_triangles(const ft_cloth *cloth, uint32_t *indices, size_t count);
 
 /* How much of the folds is shown: 0 smooth, 1 as learnt, more exaggerates. */
 int ft_cloth_set_detail(ft_cloth *cloth, float detail);
+/* Levels of detail: 1, or more where the shown mesh was cut finer triangle by triangle; 0 without a cloth. */
+uint32_t ft_cloth_levels(const ft_cloth *cloth);
+/* From the next frame on, the shown points are those of another level: 0 is all, each further one about a quarter. ft_cloth_counts, triangles,
+ * points, normals and tangents are always those of the level that was shown last. */
+int ft_cloth_set_level(ft_cloth *cloth, uint32_t level);
 /* The next frame begins where skinning has the cloth. */
 int ft_cloth_reset(ft_cloth *cloth);
 /* Simulates up to the next frame. On any code but FT_OK nothing has changed. */

@@ -32,9 +32,9 @@ pub struct FtCloth(LiveCloth<Vec<u8>>);
 pub struct FtCounts {
     /// Simulated points.
     pub coarse: u32,
-    /// Points that are shown.
+    /// Points that were shown last.
     pub fine: u32,
-    /// Triangles of the shown mesh.
+    /// Triangles of the mesh that was shown last.
     pub triangles: u32,
     /// Transforms that a frame needs.
     pub joints: u32,
@@ -163,8 +163,8 @@ pub unsafe extern "C" fn ft_cloth_counts(cloth: *const FtCloth, counts: *mut FtC
     let counts = cloth.0.operator().counts();
     *to = FtCounts {
         coarse: counts.coarse as u32,
-        fine: counts.fine as u32,
-        triangles: counts.fine_triangles as u32,
+        fine: cloth.0.points().len() as u32,
+        triangles: cloth.0.triangles().len() as u32,
         joints: counts.joints as u32,
     };
     FT_OK
@@ -203,6 +203,27 @@ pub unsafe extern "C" fn ft_cloth_set_detail(cloth: *mut FtCloth, detail: f32) -
     }
     cloth.0.detail.strength = detail;
     FT_OK
+}
+
+/// How many levels of detail there are; 0 without a cloth.
+///
+/// # Safety
+/// `cloth` is a cloth or null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ft_cloth_levels(cloth: *const FtCloth) -> u32 {
+    // SAFETY: as promised by the caller
+    unsafe { cloth.as_ref() }.map_or(0, |cloth| cloth.0.level_count() as u32)
+}
+
+/// From the next frame on, another level of detail is shown.
+///
+/// # Safety
+/// `cloth` is a cloth or null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ft_cloth_set_level(cloth: *mut FtCloth, level: u32) -> c_int {
+    // SAFETY: as promised by the caller
+    let Some(cloth) = (unsafe { cloth.as_mut() }) else { return FT_NULL };
+    cloth.0.set_level(level as usize).map_or_else(|error| code(&error), |()| FT_OK)
 }
 
 /// The next frame begins where skinning has the cloth.

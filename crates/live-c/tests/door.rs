@@ -169,9 +169,47 @@ fn what_is_wrong_gets_a_code_and_changes_nothing() {
         assert_eq!(ft_cloth_tangents(cloth, texture.as_ptr(), tangents.as_mut_ptr(), 81), FT_OK);
         assert!(tangents.iter().all(|x| *x == 0.0 || *x == 1.0));
         assert_eq!((0..243).map(point).collect::<Vec<f32>>(), before);
+        assert_eq!((ft_cloth_levels(cloth), ft_cloth_levels(null())), (1, 0));
+        assert_eq!(ft_cloth_set_level(null_mut(), 0), FT_NULL);
+        assert_eq!(ft_cloth_set_level(cloth, 1), FT_COUNT);
+        assert_eq!(ft_cloth_set_level(cloth, u32::MAX), FT_COUNT);
         assert_eq!(ft_cloth_reset(cloth), FT_OK);
         ft_cloth_destroy(cloth);
         ft_cloth_destroy(null_mut());
+    }
+}
+
+#[test]
+fn another_level_is_shown_from_the_next_frame_on() {
+    // a triangle cut in four
+    let coarse = Mesh { rest: vec![[0.0; 3], [1.0, 0.0, 0.0], [0.0, -1.0, 0.0]], triangles: vec![[0, 1, 2]] };
+    let mut fine = coarse.clone();
+    fine.rest.extend([[0.5, 0.0, 0.0], [0.5, -0.5, 0.0], [0.0, -0.5, 0.0]]);
+    fine.triangles = vec![[0, 3, 5], [3, 1, 4], [5, 4, 2], [3, 4, 5]];
+    let half = |a, b| vec![(a, 0.5), (b, 0.5)];
+    let corner = |a| vec![(a, 1.0)];
+    let parts = Parts {
+        subdivision: vec![corner(0), corner(1), corner(2), half(0, 1), half(1, 2), half(2, 0)],
+        coarse_skin: vec![Skin::rigid(0, 1.0), Skin::rigid(0, 1.0), Skin::rigid(0, 0.0)],
+        ..Parts::new(coarse, fine)
+    };
+    let bytes = parts.write().unwrap();
+    let (mut cloth, mut counts) = (null_mut(), FtCounts::default());
+    let skin = [live::IDENTITY];
+    // SAFETY: pointers lead to what they say
+    unsafe {
+        assert_eq!(ft_cloth_create(bytes.as_ptr(), bytes.len(), &mut cloth), FT_OK);
+        assert_eq!(ft_cloth_levels(cloth), 2);
+        for (level, shown) in [(0, (6, 4)), (1, (3, 1)), (0, (6, 4))] {
+            assert_eq!(ft_cloth_set_level(cloth, level), FT_OK);
+            assert_eq!(ft_cloth_advance(cloth, &frame(&skin)), FT_OK);
+            assert_eq!(ft_cloth_counts(cloth, &mut counts), FT_OK);
+            assert_eq!((counts.fine, counts.triangles), shown);
+            let mut corners = [9_u32; 12];
+            assert_eq!(ft_cloth_triangles(cloth, corners.as_mut_ptr(), 3 * shown.1 as usize), FT_OK);
+            assert!(corners[..3 * shown.1 as usize].iter().all(|v| *v < shown.0));
+        }
+        ft_cloth_destroy(cloth);
     }
 }
 

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use crate::collision::{Capsule, Plane};
 use crate::file::Operator;
+use crate::levels::{Level, levels};
 use crate::operator::{Applied, Detail, Scratch};
 use crate::rig::Skin;
 use crate::surface::{Groups, vertex_normals, vertex_tangents};
@@ -20,7 +21,10 @@ pub struct LiveCloth<B> {
     /// How much of what was learnt is shown.
     pub detail: Detail,
     scratch: Scratch,
-    triangles: Vec<[u32; 3]>,
+    /// The finest first.
+    levels: Vec<Level>,
+    /// Of the next frame, and of the last one.
+    level: [usize; 2],
     attached: Vec<(u32, Skin, Point)>,
     groups: Groups,
     phases: Vec<f32>,
@@ -50,7 +54,8 @@ impl<B: AsRef<[u8]>> LiveCloth<B> {
             detail: Detail::default(),
             applied: Applied { distance: 0.0, shown: 0.0 },
             attached,
-            triangles,
+            levels: levels(operator.counts().fine, triangles),
+            level: [0; 2],
             simulator,
             operator,
         })
@@ -59,7 +64,8 @@ impl<B: AsRef<[u8]>> LiveCloth<B> {
     /// Simulates up to the next frame and shows it. On an error nothing has changed.
     pub fn advance(&mut self, frame: &Frame<'_>) -> Result<(), Error> {
         self.simulator.advance(frame)?;
-        let Self { operator, simulator, detail, scratch, points, phases, air, .. } = self;
+        let Self { operator, simulator, detail, scratch, points, phases, air, levels, level, .. } = self;
+        let points = &mut points[..levels[level[0]].points];
         self.applied = operator.apply(simulator.points(), *detail, scratch, points)?;
         let (mean, speed) = air.follow(length(frame.wind.velocity), frame.seconds);
         operator.advance_waves(phases, mean, frame.seconds)?;
@@ -80,7 +86,8 @@ impl<B: AsRef<[u8]>> LiveCloth<B> {
         if let Some(&value) = frame.wind.velocity.iter().find(|x| !x.is_finite()) {
             return Err(Error::OutOfRange { what: "wind", value });
         }
-        let Self { operator, detail, scratch, points, phases, air, .. } = self;
+        let Self { operator, detail, scratch, points, phases, air, levels, level, .. } = self;
+        let points = &mut points[..levels[level[0]].points];
         self.applied = operator.apply(coarse, *detail, scratch, points)?;
         let (mean, speed) = air.follow(length(frame.wind.velocity), frame.seconds);
         operator.advance_waves(phases, mean, frame.seconds)?;
@@ -90,21 +97,40 @@ impl<B: AsRef<[u8]>> LiveCloth<B> {
 
     fn finish(&mut self, skin: &[Transform], planes: &[Plane], speed: f32, bodies: Option<&[Capsule]>) {
         let kernel = self.operator.kernel;
+        self.level[1] = self.level[0];
+        let Level { points: count, triangles } = &self.levels[self.level[1]];
+        let points = &mut self.points[..*count];
+        let normals = &mut self.normals[..*count];
         if !self.phases.is_empty() && speed > 0.0 {
-            vertex_normals(kernel, &self.points, &self.triangles, &mut self.normals);
-            self.operator.add_waves(&self.phases, speed, &self.normals, &mut self.points);
+            vertex_normals(kernel, points, triangles, normals);
+            self.operator.add_waves(&self.phases, speed, normals, points);
         }
         let margin = SHOWN_THICKNESS * self.simulator.settings().thickness;
         let capsules = bodies.unwrap_or(self.simulator.capsules());
-        self.groups.push_out(capsules, planes, margin, &mut self.points);
+        self.groups.push_out(capsules, planes, margin, points);
         for (point, how, rest) in &self.attached {
-            let point = &mut self.points[*point as usize];
+            let Some(point) = points.get_mut(*point as usize) else { continue };
             *point = match how.attachment >= 1.0 {
                 true => how.place(*rest, skin),
                 false => lerp(*point, how.place(*rest, skin), how.attachment),
             };
         }
-        vertex_normals(kernel, &self.points, &self.triangles, &mut self.normals);
+        vertex_normals(kernel, points, triangles, normals);
+    }
+
+    /// How many levels of detail there are: one more for every time that the mesh was cut finer, triangle by triangle; else one.
+    pub fn level_count(&self) -> usize {
+        self.levels.len()
+    }
+
+    /// From the next frame on, points, normals and triangles are those of another level: 0 is all of them, each further one about a quarter.
+    /// What has been shown stays until then. The coarse cloth moves as ever, so levels change without a jump.
+    pub fn set_level(&mut self, level: usize) -> Result<(), Error> {
+        if level >= self.levels.len() {
+            return Err(Error::TooMany { what: "levels", found: level + 1, most: self.levels.len() });
+        }
+        self.level[0] = level;
+        Ok(())
     }
 
     /// Puts the cloth where skinning has it; the next frame begins there.
@@ -116,30 +142,30 @@ impl<B: AsRef<[u8]>> LiveCloth<B> {
 
     /// The fine points of the last frame.
     pub fn points(&self) -> &[Point] {
-        &self.points
+        &self.points[..self.levels[self.level[1]].points]
     }
 
     /// Their normals, of length one.
     pub fn normals(&self) -> &[Point] {
-        &self.normals
+        &self.normals[..self.levels[self.level[1]].points]
     }
 
     /// Tangents of the last frame for the game's texture coordinates, one pair for each shown point: see [`vertex_tangents`].
     pub fn tangents(&self, texture: &[[f32; 2]], tangents: &mut [[f32; 4]]) -> Result<(), Error> {
-        let expected = self.points.len();
+        let expected = self.points().len();
         for (what, found) in [("texture coordinates", texture.len()), ("tangents", tangents.len())] {
             if found != expected {
                 return Err(Error::Count { what, found, expected });
             }
         }
-        let Self { operator, points, triangles, normals, .. } = self;
-        vertex_tangents(operator.kernel, points, triangles, texture, normals, tangents);
+        let kernel = self.operator.kernel;
+        vertex_tangents(kernel, self.points(), self.triangles(), texture, self.normals(), tangents);
         Ok(())
     }
 
-    /// Triangles of the fine mesh.
+    /// Triangles of the fine mesh, at the level of the last frame.
     pub fn triangles(&self) -> &[[u32; 3]] {
-        &self.triangles
+        &self.levels[self.level[1]].triangles
     }
 
     /// The coarse cloth.

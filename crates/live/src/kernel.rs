@@ -58,6 +58,17 @@ impl Kernel {
         }
     }
 
+    /// Whether registers hold sixteen numbers, and twice as many of them.
+    pub(crate) fn wide(self) -> bool {
+        match self.0 {
+            Instructions::Portable => false,
+            #[cfg(all(feature = "std", target_arch = "x86_64"))]
+            Instructions::Avx2 => false,
+            #[cfg(all(feature = "std", target_arch = "x86_64"))]
+            Instructions::Avx512 => true,
+        }
+    }
+
     #[inline]
     pub(crate) fn run<L: Loop>(self, work: L) -> L::Output {
         match self.0 {

@@ -47,6 +47,7 @@ mod error;
 mod file;
 mod half;
 mod kernel;
+mod levels;
 mod operator;
 mod panels;
 mod parts;

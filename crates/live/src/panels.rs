@@ -76,24 +76,31 @@ impl Decode<4> for Single {
     }
 }
 
-/// One panel times a list of vectors, one for each column.
+/// One panel times lists of vectors: for each column, one of each list.
 #[inline(always)]
-pub(crate) fn panel_product<const BYTES: usize, D: Decode<BYTES>>(
+pub(crate) fn panel_product<const BYTES: usize, D: Decode<BYTES>, const K: usize>(
     panel: &[u8],
-    vectors: &[[f32; 4]],
-) -> Lanes {
+    vectors: &[[[f32; 4]; K]],
+) -> [Lanes; K] {
     let (numbers, _) = panel.as_chunks::<BYTES>();
     let (columns, _) = numbers.as_chunks::<LANES>();
-    let [mut x, mut y, mut z] = [[0.0; LANES]; 3];
-    for (column, vector) in columns.iter().zip(vectors) {
+    let mut sums = [[[0.0; LANES]; 3]; K];
+    for (column, vectors) in columns.iter().zip(vectors) {
+        let mut decoded = [0.0; LANES];
         for lane in 0..LANES {
-            let a = D::decode(column[lane]);
-            x[lane] += a * vector[0];
-            y[lane] += a * vector[1];
-            z[lane] += a * vector[2];
+            decoded[lane] = D::decode(column[lane]);
+        }
+        for (sum, vector) in sums.iter_mut().zip(vectors) {
+            let [x, y, z] = sum;
+            for lane in 0..LANES {
+                let a = decoded[lane];
+                x[lane] += a * vector[0];
+                y[lane] += a * vector[1];
+                z[lane] += a * vector[2];
+            }
         }
     }
-    [x, y, z]
+    sums
 }
 
 /// A matrix of rows and columns, row after row, as panels; and the scale of each row, of whole panels.

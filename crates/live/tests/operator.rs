@@ -3,7 +3,7 @@
 mod common;
 
 use common::{bits, cape, noise, placed, sheet};
-use live::{Detail, Factor, Format, Kernel, Operator, Parts, Point};
+use live::{Applied, Detail, Factor, Format, Kernel, Operator, Parts, Point};
 
 const AS_LEARNT: Detail = Detail { strength: 1.0, fades: false };
 
@@ -96,6 +96,53 @@ fn all_kernels_give_the_same_bits() {
     }
 }
 
+/// A crowd is shown as each of it would be, however many are shown at once, in every format and by every kernel.
+#[test]
+fn a_crowd_is_each_of_its_capes_to_the_bit() {
+    let capes = 11;
+    let coarse: Vec<Point> = (0..capes)
+        .flat_map(|k| {
+            shape(81).into_iter().map(move |p| [p[0] + 3.0 * k as f32, p[1], p[2] * (k as f32 - 3.0)])
+        })
+        .collect();
+    for format in [Format::Eight, Format::Half, Format::Single] {
+        let mut parts = cape(8, 21, format);
+        // some of these are far from what was learnt: their folds fade, each its own way
+        parts.known = 1.0;
+        let bytes = parts.write().unwrap();
+        for kernel in Kernel::available() {
+            let operator = Operator::read(bytes.clone()).unwrap().with_kernel(kernel);
+            let (mut scratch, each) = (operator.scratch(), 400);
+            let mut fine = vec![[0.0; 3]; capes * each];
+            let mut all = vec![Applied { distance: 0.0, shown: 0.0 }; capes];
+            operator.apply_all(&coarse, Detail::default(), &mut scratch, &mut fine, &mut all).unwrap();
+            let mut fades = Vec::new();
+            for k in 0..capes {
+                let mut alone = vec![[0.0; 3]; each];
+                let coarse = &coarse[81 * k..81 * (k + 1)];
+                let applied = operator.apply(coarse, Detail::default(), &mut scratch, &mut alone).unwrap();
+                assert_eq!(bits(&alone), bits(&fine[each * k..each * (k + 1)]), "{format:?} {k}");
+                assert_eq!(applied, all[k]);
+                fades.push(applied.shown);
+            }
+            assert!(fades.windows(2).any(|pair| pair[0] != pair[1]), "{fades:?}");
+        }
+    }
+    let operator = Operator::read(cape(8, 21, Format::Eight).write().unwrap()).unwrap();
+    let mut all = [Applied { distance: 0.0, shown: 0.0 }; 2];
+    let mut say = |coarse: &[Point], fine: usize| {
+        let mut fine = vec![[0.0; 3]; fine];
+        let told = operator.apply_all(coarse, AS_LEARNT, &mut operator.scratch(), &mut fine, &mut all);
+        told.map_err(|error| error.to_string())
+    };
+    assert!(say(&coarse[..162], 20).is_ok() && say(&coarse[..162], 0).is_ok());
+    assert!(say(&coarse[..161], 20).unwrap_err().contains("coarse points of all"));
+    assert!(say(&coarse[..162], 21).unwrap_err().contains("fine points"));
+    let mut broken = coarse[..162].to_vec();
+    broken[100][1] = f32::NAN;
+    assert_eq!(say(&broken, 20).unwrap_err(), "coarse point 100 is not a finite number");
+}
+
 /// Eq. 1: U (p A) = (U p) A, and rows that sum to one carry translations over.
 #[test]
 fn a_turned_moved_or_sheared_cloth_gives_the_turned_moved_sheared_result() {
@@ -157,7 +204,7 @@ fn wrong_input_gets_a_sentence() {
     let mut fine = vec![[0.0; 3]; 81];
     let mut coarse = shape(25);
     let scratch = &mut operator.scratch();
-    let say = |result: Result<live::Applied, live::Error>| result.unwrap_err().to_string();
+    let say = |result: Result<Applied, live::Error>| result.unwrap_err().to_string();
     coarse[3][1] = f32::NAN;
     assert_eq!(
         say(operator.apply(&coarse, AS_LEARNT, scratch, &mut fine)),
