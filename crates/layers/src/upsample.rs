@@ -72,7 +72,7 @@ pub enum CoarseSource {
 impl Settings for Upsample {
     const KIND: &'static str = "upsample";
     const SUMMARY: &'static str = "fine cloth over a coarse one, as a game shows it";
-    const VERSION: u32 = 2;
+    const VERSION: u32 = 3;
 }
 
 /// Which of an operator's meshes one is.

@@ -18,13 +18,15 @@ pub struct Joints {
 const ROOT: &str = "root";
 
 impl Joints {
-    /// Finds them. Rest is that of the mesh's skin, then that of others', then that of the skeleton. `path` is where the names come from.
+    /// Finds them. Rest is that of the mesh's skin, then that of others', then that of the skeleton; where the mesh hangs on a joint as a whole
+    /// it is that of the skeleton. `path` is where the names come from.
     pub fn of<'a>(
         clip: &Clip,
         mesh: usize,
         names: impl IntoIterator<Item = &'a str>,
         path: &str,
     ) -> Result<Self, Diagnostic> {
+        let hangs = clip.meshes.get(mesh).is_some_and(|mesh| mesh.skin.is_none() && mesh.parent.is_some());
         let find = |name: &str| -> Result<(Option<usize>, Mat4), Diagnostic> {
             let Some(skeleton) = &clip.skeleton else {
                 let message =
@@ -38,7 +40,7 @@ impl Joints {
             };
             let own = clip.meshes.get(mesh).into_iter().chain(&clip.meshes);
             let bind = own
-                .filter_map(|mesh| mesh.skin.as_ref())
+                .filter_map(|mesh| mesh.skin.as_ref().filter(|_| !hangs))
                 .find_map(|skin| skin.binds.iter().find(|(index, _)| *index == joint).map(|(_, bind)| *bind));
             let at_rest = || skeleton.world_from_joints(&skeleton.rest_pose())[joint].inverse();
             Ok((Some(joint), bind.unwrap_or_else(at_rest)))
