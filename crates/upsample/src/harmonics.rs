@@ -2,7 +2,7 @@
 
 use faer::Mat;
 use geometry::{Mat3, Vec3, laplacian, vertex_areas};
-use linear::{lowest_eigenpairs, transposed_product};
+use linear::{lowest_eigenpairs, product, symmetric_eigen, transposed_product};
 
 use crate::Error;
 
@@ -26,6 +26,8 @@ pub struct Harmonics {
     pub weights: Vec<f64>,
     /// Of the whole mesh, m².
     pub area: f64,
+    /// ∫ 1/√det K, m²: the area by which functions below some λ are counted (Weyl); that of the mesh where K is one.
+    pub room: f64,
     /// What W is.
     pub basis: Basis,
 }
@@ -51,10 +53,48 @@ impl Harmonics {
         if count > rest.len() {
             return Err(Error::TooManyHarmonics { count, points: rest.len() });
         }
-        let entries = laplacian(rest, triangles, conductance);
+        let entries = laplacian(rest, triangles, &conductance);
         let found = lowest_eigenpairs(&entries, &areas, count)?;
         let area = areas.iter().sum();
-        Ok(Self { values: found.values, functions: found.vectors, weights: areas, area, basis: Basis::Area })
+        let room = (0..triangles.len()).map(|t| room(rest, triangles[t], conductance(t))).sum();
+        let (values, functions) = (found.values, found.vectors);
+        Ok(Self { values, functions, weights: areas, area, room, basis: Basis::Area })
+    }
+
+    /// These, the first `held` of which stay, with others that `painted` would have in the place of the rest: the lowest of its energy among
+    /// what is square to those that stay. So what tracking holds is held, and folds are learnt where the paint wants them. Both are of
+    /// `rest` and `triangles`; `conductance` is that of `painted`.
+    pub fn painted_beyond(
+        &self,
+        held: usize,
+        painted: &Self,
+        rest: &[Vec3],
+        triangles: &[[u32; 3]],
+        conductance: impl Fn(usize) -> Mat3,
+    ) -> Result<Self, Error> {
+        let held = held.min(self.count());
+        let kept = self.functions.as_ref().subcols(0, held);
+        // those of the paint without their parts in what stays; the directions that are left of them, made orthonormal
+        let shared = self.analyse(&painted.functions);
+        let mut beyond = painted.functions.clone();
+        beyond -= product(kept, shared.as_ref().subrows(0, held));
+        let weighted = Mat::from_fn(beyond.nrows(), beyond.ncols(), |i, j| self.weights[i] * beyond[(i, j)]);
+        let (sizes, ways) = symmetric_eigen(transposed_product(beyond.as_ref(), weighted.as_ref()).as_ref())?;
+        let lost = held.min(sizes.len());
+        let count = sizes.len() - lost;
+        let scaled = Mat::from_fn(sizes.len(), count, |i, j| ways[(i, lost + j)] / sizes[lost + j].sqrt());
+        let beyond = product(beyond.as_ref(), scaled.as_ref());
+        // ordered by the energy of the paint
+        let image = symmetric_product(&laplacian(rest, triangles, conductance), &beyond);
+        let (values, turn) = symmetric_eigen(transposed_product(beyond.as_ref(), image.as_ref()).as_ref())?;
+        let beyond = product(beyond.as_ref(), turn.as_ref());
+        let column = |i: usize, k: usize| if k < held { kept[(i, k)] } else { beyond[(i, k - held)] };
+        Ok(Self {
+            values: self.values[..held].iter().copied().chain(values).collect(),
+            functions: Mat::from_fn(beyond.nrows(), held + count, column),
+            room: painted.room,
+            ..self.clone()
+        })
     }
 
     /// The same functions as the paper has them: Q = M^½ Φ.
@@ -69,6 +109,7 @@ impl Harmonics {
             functions: Mat::from_fn(n, k, |i, j| self.weights[i].sqrt() * self.functions[(i, j)]),
             weights: vec![1.0; n],
             area: self.area,
+            room: self.room,
             basis: Basis::Symmetrised,
         }
     }
@@ -86,6 +127,32 @@ impl Harmonics {
 
     /// Φ c.
     pub fn synthesise(&self, coefficients: &Mat<f64>) -> Mat<f64> {
-        linear::product(self.functions.as_ref(), coefficients.as_ref())
+        product(self.functions.as_ref(), coefficients.as_ref())
     }
+}
+
+/// A triangle's area over the root of its conductance's determinant, in its plane.
+fn room(rest: &[Vec3], triangle: [u32; 3], conductance: Mat3) -> f64 {
+    let [a, b, c] = triangle.map(|v| rest[v as usize]);
+    let across = (b - a).cross(c - a);
+    let Some(u) = (b - a).try_normalize() else { return 0.0 };
+    let v = across.normalize_or_zero().cross(u);
+    let (ku, kv) = (conductance * u, conductance * v);
+    let determinant = u.dot(ku) * v.dot(kv) - u.dot(kv) * v.dot(ku);
+    if determinant > 0.0 { 0.5 * across.length() / determinant.sqrt() } else { 0.0 }
+}
+
+/// A symmetric matrix, its lower triangle given as entries that are to be summed, times columns.
+fn symmetric_product(lower: &[(u32, u32, f64)], x: &Mat<f64>) -> Mat<f64> {
+    let mut image = Mat::<f64>::zeros(x.nrows(), x.ncols());
+    for k in 0..x.ncols() {
+        for &(row, column, value) in lower {
+            let (i, j) = (row as usize, column as usize);
+            image[(i, k)] += value * x[(j, k)];
+            if i != j {
+                image[(j, k)] += value * x[(i, k)];
+            }
+        }
+    }
+    image
 }

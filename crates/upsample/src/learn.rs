@@ -77,6 +77,26 @@ pub struct Learnt {
     pub moments: Moments,
     /// What was chosen.
     pub report: Report,
+    /// The first rows of D̂ that were known beforehand.
+    pub aligned: usize,
+}
+
+impl Learnt {
+    /// D̂, had there been more to learn from: with the same choices, what is known beforehand as it was.
+    pub fn with_more(
+        &self,
+        more: &Moments,
+        harmonics: &Harmonics,
+        learning: &Learning,
+    ) -> Result<Mat<f64>, Error> {
+        let mut all = self.moments.clone();
+        all.add(more, 1.0);
+        let regression = Regression::new(&all)?;
+        let HeldOut { detail, strength, .. } = self.report.chosen;
+        let fixed = self.detail.as_ref().subrows(0, self.aligned).to_owned();
+        let gammas = gammas(learning, harmonics, &regression, detail, strength);
+        Ok(solve(&regression, &all, &gammas, Some(&fixed)))
+    }
 }
 
 /// γ₁ over the mean size of the motion: a third of a decade each.
@@ -231,7 +251,8 @@ fn finish(
         training_rms: rms(all.squared_error(&low_rank.product())),
     };
     let factor = low_rank.factor(harmonics, learning.format);
-    Ok(Learnt { detail, low_rank, factor, known, moments: all, report })
+    let aligned = fixed.map_or(0, Mat::nrows);
+    Ok(Learnt { detail, low_rank, factor, known, moments: all, report, aligned })
 }
 
 /// ‖B p‖ of a frame.
@@ -253,7 +274,7 @@ fn gammas(
 ) -> Vec<f64> {
     let points = harmonics.functions.nrows();
     let a = strength * regression.mean_value().sqrt();
-    Penalty::profile_for_detail(a, detail, learning.exponent, harmonics.area, points).gammas(harmonics)
+    Penalty::profile_for_detail(a, detail, learning.exponent, harmonics.room, points).gammas(harmonics)
 }
 
 fn check(learning: &Learning, harmonics: &Harmonics, fine: usize) -> Result<(), Error> {

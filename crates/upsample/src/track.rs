@@ -40,7 +40,7 @@ pub struct Motion<'a> {
 /// How the fine half is simulated.
 #[derive(Clone, Debug)]
 pub struct Tracking {
-    /// T: harmonics that it has in common with the coarse half.
+    /// T: harmonics that it has in common with the coarse half. None at all leaves it to what both hang on and must not enter: it drifts away.
     pub tests: usize,
     /// What it is made of.
     pub material: Material,
@@ -95,7 +95,7 @@ impl Tracker {
         motion: &Motion<'_>,
         tracking: &Tracking,
     ) -> Result<Self, Error> {
-        if tracking.tests == 0 || tracking.tests > harmonics.count() {
+        if tracking.tests > harmonics.count() {
             let points = harmonics.count();
             return Err(Error::TooManyHarmonics { count: tracking.tests, points });
         }
@@ -206,8 +206,10 @@ fn scene(
     let names = (0..tracking.tests).map(|k| format!("harmonic {k}")).collect();
     let free: Vec<bool> = known.iter().map(|known| !known).collect();
     let surface = RestSurface { rest, triangles: &parts.fine.triangles };
-    let averages =
-        Averages::through(names, &functions, surface, &correspondence, &free).map_err(Error::Shell)?;
+    let averages = (tracking.tests > 0)
+        .then(|| Averages::through(names, &functions, surface, &correspondence, &free))
+        .transpose()
+        .map_err(Error::Shell)?;
     let velocity = point(motion.wind.velocity);
     let wind = Wind {
         direction: velocity.try_normalize().unwrap_or(Vec3::X).to_array(),
@@ -225,7 +227,7 @@ fn scene(
         guide_rest: None,
         cloth,
         friction: tracking.material.damping_time(),
-        averages: Some(averages),
+        averages,
         strength: ConstraintStrength::hard(),
         greatest_pulls: Vec::new(),
         correspondence,

@@ -275,6 +275,39 @@ fn harmonics_are_those_of_a_square_and_the_first_is_constant() {
     );
 }
 
+/// Painted functions stand beside those that tracking holds: all are orthonormal, the first stay, the others vary less where the paint says so.
+#[test]
+fn painted_harmonics_keep_what_is_held_and_are_coarser_where_painted() {
+    let (points, triangles) = square(20);
+    let middle = |t: usize| triangles[t].map(|v| points[v as usize].x).iter().sum::<f64>() / 3.0;
+    let conductance = |t: usize| if middle(t) < 0.5 { 16.0 * Mat3::IDENTITY } else { Mat3::IDENTITY };
+    let plain = Harmonics::new(&points, &triangles, 60).unwrap();
+    let painted = Harmonics::with_conductance(&points, &triangles, 60, conductance).unwrap();
+    // half of the square counts a sixteenth
+    assert!((plain.room - 1.0).abs() < 1e-12 && (painted.room - 17.0 / 32.0).abs() < 1e-12);
+    let all = plain.painted_beyond(12, &painted, &points, &triangles, conductance).unwrap();
+    assert_eq!((all.count(), all.functions.ncols(), all.room), (60, 60, painted.room));
+    let gram = all.analyse(&all.functions);
+    for i in 0..60 {
+        for j in 0..60 {
+            assert!((gram[(i, j)] - f64::from(u8::from(i == j))).abs() < 1e-8, "{i} {j}: {}", gram[(i, j)]);
+        }
+        assert!(i >= 12 || (0..points.len()).all(|p| all.functions[(p, i)] == plain.functions[(p, i)]));
+        assert!(i < 13 || all.values[i] >= all.values[i - 1]);
+    }
+    let variation = |harmonics: &Harmonics, left: bool| -> f64 {
+        let there = |t: &&[u32; 3]| (t.iter().map(|v| points[*v as usize].x).sum::<f64>() < 1.5) == left;
+        let along = |t: &[u32; 3], k: usize| {
+            let at = |v: u32| harmonics.functions[(v as usize, k)];
+            (at(t[0]) - at(t[1])).powi(2) + (at(t[1]) - at(t[2])).powi(2) + (at(t[2]) - at(t[0])).powi(2)
+        };
+        triangles.iter().filter(there).map(|t| (12..60).map(|k| along(t, k)).sum::<f64>()).sum()
+    };
+    let (even, painted) =
+        (variation(&plain, true) / variation(&plain, false), variation(&all, true) / variation(&all, false));
+    assert!((even - 1.0).abs() < 0.05 && painted < 0.3, "{even} {painted}");
+}
+
 #[test]
 fn waves_are_found_with_their_frequency_phase_and_height() {
     let (points, triangles) = square(16);
