@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use clip::{Clip, Files, Mesh};
-use geometry::Prolongation;
+use clip::{Clip, Files, Mesh, Selector};
+use geometry::{Mat3, Prolongation};
 use live::{Parts, RigCapsule, Skin};
 use shot::Diagnostic;
 use upsample::{bicubic_subdivision, smooth_subdivision, weights};
 
 use crate::Error;
 use crate::file::UpsampleTraining;
+use crate::paint::{brushes, conductances};
 
 /// Meshes and rig, before anything is learnt.
 pub(crate) struct Cloth {
@@ -18,6 +19,8 @@ pub(crate) struct Cloth {
     pub(crate) subdivision: Prolongation,
     pub(crate) barycentric: Prolongation,
     pub(crate) bicubic: Prolongation,
+    /// How little functions may vary in each triangle of the fine mesh, where that is painted.
+    pub(crate) conductances: Option<Vec<Mat3>>,
     /// The mesh that motions must have.
     pub(crate) mesh: String,
 }
@@ -55,14 +58,18 @@ impl Cloth {
         files: &Files,
     ) -> Result<Self, Problem> {
         let at = |path: &str, message: String| Problem::At(Diagnostic::new(path, message));
-        let held = |named: &Named| -> Result<Vec<f32>, Problem> {
-            let Some(follow) = &training.follow else { return Ok(vec![0.0; named.mesh().point_count()]) };
-            follow.weights(&named.clip, named.mesh, files).map_err(|error| at("follow", error.to_string()))
+        let chosen = |selector: &Selector, named: &Named, path: &str| -> Result<Vec<f32>, Problem> {
+            selector.weights(&named.clip, named.mesh, files).map_err(|error| at(path, error.to_string()))
+        };
+        let held = |named: &Named| match &training.follow {
+            Some(follow) => chosen(follow, named, "follow"),
+            None => Ok(vec![0.0; named.mesh().point_count()]),
         };
         let coarse_held = held(coarse)?;
         let (coarse_rest, coarse_triangles) = (coarse.mesh().rest(), coarse.mesh().point_triangles());
         let mut joints = JointNames::default();
         let mut coarse_influences = joints.influences(coarse, "coarse").map_err(Problem::At)?;
+        let mut brushes = brushes(&training.paint, |at, path| chosen(at, fine.unwrap_or(coarse), path))?;
         let (fine_mesh, fine_held, fine_influences) = match fine {
             Some(fine) => {
                 let influences = joints.influences(fine, "fine").map_err(Problem::At)?;
@@ -70,8 +77,12 @@ impl Cloth {
             }
             None => {
                 let (mesh, way) = coarse.mesh().subdivided(training.scheme, training.subdivide);
-                let wide: Vec<f64> = coarse_held.iter().map(|w| f64::from(*w)).collect();
-                let held = way.numbers(&wide).iter().map(|w| (*w as f32).clamp(0.0, 1.0)).collect();
+                let finer = |weights: &[f32]| -> Vec<f32> {
+                    let wide: Vec<f64> = weights.iter().map(|w| f64::from(*w)).collect();
+                    way.numbers(&wide).iter().map(|w| (*w as f32).clamp(0.0, 1.0)).collect()
+                };
+                brushes.iter_mut().for_each(|weights| *weights = finer(weights));
+                let held = finer(&coarse_held);
                 let blended = |i: usize| blend(way.row(i).map(|(j, w)| (&coarse_influences[j as usize], w)));
                 let influences = (0..mesh.point_count()).map(blended).collect();
                 (mesh, held, influences)
@@ -92,6 +103,7 @@ impl Cloth {
             capsules.push(RigCapsule { joints: [find(from)?, find(to)?], capsule: capsule.at_rest() });
         }
         let (fine_rest, fine_triangles) = (fine_mesh.rest(), fine_mesh.point_triangles());
+        let conductances = conductances(&training.paint, &brushes, &fine_triangles);
         let subdivision = smooth_subdivision(&coarse_rest, &coarse_triangles, &fine_rest)?;
         let barycentric = upsample::barycentric(&coarse_rest, &coarse_triangles, &fine_rest)?;
         let bicubic = bicubic_subdivision(&coarse_rest, &coarse_triangles, &fine_rest)?;
@@ -112,7 +124,7 @@ impl Cloth {
         };
         parts.settings.check()?;
         let mesh = fine.unwrap_or(coarse).mesh().name.clone();
-        Ok(Self { parts, subdivision, barycentric, bicubic, mesh })
+        Ok(Self { parts, subdivision, barycentric, bicubic, conductances, mesh })
     }
 }
 
@@ -133,11 +145,12 @@ impl JointNames {
         }) as u16
     }
 
-    /// Which joints move each point of a mesh; what has no skin hangs on the first joint of its skeleton.
+    /// Which joints move each point of a mesh; what has no skin hangs on its parent, or on the first joint of its skeleton.
     fn influences(&mut self, named: &Named, path: &str) -> Result<Vec<Influences>, Diagnostic> {
         let mesh = named.mesh();
         let (Some(skeleton), Some(skin)) = (&named.clip.skeleton, &mesh.skin) else {
-            let first = named.clip.skeleton.as_ref().and_then(|skeleton| skeleton.joints.first());
+            let joints = named.clip.skeleton.as_ref().map(|skeleton| &skeleton.joints);
+            let first = joints.and_then(|joints| joints.get(mesh.parent.unwrap_or(0)));
             let joint = self.index(first.map_or("root", |joint| &joint.name));
             return Ok(vec![vec![(joint, 1.0)]; mesh.point_count()]);
         };

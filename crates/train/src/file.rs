@@ -58,6 +58,9 @@ pub struct UpsampleTraining {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("exclusiveMinimum" = 0.0))]
     pub detail: Option<f64>,
+    /// Where the finest fold that is learnt is another, and along which way.
+    #[serde(default)]
+    pub paint: Vec<PaintedDetail>,
     /// How strongly folds are held back that the motion does not ask for. Default: what does best on parts that are left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("exclusiveMinimum" = 0.0))]
@@ -139,6 +142,26 @@ pub struct MeshSource {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("exclusiveMinimum" = 0.0))]
     pub unit: Option<f64>,
+}
+
+/// The finest fold, somewhere: what several say of one place is multiplied.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PaintedDetail {
+    /// Where. Default: everywhere.
+    #[serde(default = "all")]
+    pub at: Selector,
+    /// How many times as coarse as elsewhere the finest fold is: 2 is twice as wide, 0.5 half.
+    #[schemars(extend("minimum" = 0.1, "maximum" = 10.0))]
+    pub coarser: f64,
+    /// Only from crest to crest along this way, where the meshes are at rest. Default: every way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("minimum" = -1e6, "maximum" = 1e6))]
+    pub along: Option<[f64; 3]>,
+}
+
+fn all() -> Selector {
+    Selector::All
 }
 
 /// A motion of the skeleton that the cloth hangs on.

@@ -51,6 +51,8 @@ pub struct Judged {
     pub farthest: f64,
     /// The part of its frames that is farther than any that was learnt.
     pub unknown: f64,
+    /// Which these are: first and last of each stretch.
+    pub unknown_frames: Vec<[usize; 2]>,
 }
 
 /// Fine points of every frame, and how far each was from what is known.
@@ -62,7 +64,10 @@ pub(crate) struct Judge<'a> {
     pub(crate) operator: &'a Operator<&'a [u8]>,
     /// What D is added to.
     pub(crate) base: &'a Prolongation,
+    /// What D was learnt in.
     pub(crate) harmonics: &'a Harmonics,
+    /// Those of the mesh, by which folds are measured however detail was painted.
+    pub(crate) plain: &'a Harmonics,
     /// T.
     pub(crate) tests: usize,
     /// D̂ without a penalty.
@@ -94,10 +99,10 @@ impl Judge<'_> {
         let (shown, distances) = self.shown(pairs)?;
         let Cloth { parts, subdivision, barycentric, bicubic, .. } = self.cloth;
         // from folds that tracking leaves free to those four times as fine
-        let band = (2 * self.tests).min(self.harmonics.count() / 4)..16 * self.tests;
+        let band = (2 * self.tests).min(self.plain.count() / 4)..16 * self.tests;
         let bases = [subdivision, barycentric, bicubic].map(|rows| Shown::Base(Base::Subdivision(rows)));
         let all = [&[Shown::Frames(&shown)], &bases[..]].concat();
-        let found = compare_all(&all, pairs, &parts.fine.triangles, self.harmonics, band);
+        let found = compare_all(&all, pairs, &parts.fine.triangles, self.plain, band);
         let found: Vec<Measured> = found.into_iter().map(Measured::from).collect();
         let best = found[1..].iter().map(|measured| measured.rms_mm).fold(f64::INFINITY, f64::min);
         let gathered;
@@ -122,6 +127,31 @@ impl Judge<'_> {
             ratio: found[0].rms_mm / best,
             farthest: distances.iter().copied().fold(0.0, f64::max),
             unknown: distances.iter().filter(|d| **d > 1.0).count() as f64 / distances.len().max(1) as f64,
+            unknown_frames: stretches(&distances),
         })
+    }
+}
+
+/// First and last frame of each stretch that is farther than anything that was learnt.
+fn stretches(distances: &[f64]) -> Vec<[usize; 2]> {
+    let far = |index: usize| distances.get(index).is_some_and(|d| *d > 1.0);
+    let first = |index: &usize| far(*index) && (*index == 0 || !far(index - 1));
+    let last = |first: usize| (first..).take_while(|index| far(*index)).last().unwrap_or(first);
+    (0..distances.len()).filter(first).map(|first| [first, last(first)]).collect()
+}
+
+impl Judged {
+    /// Where it leaves known ground, for people: frames 3, 10 – 14 and 20 – 31.
+    pub(crate) fn where_unknown(&self) -> String {
+        let name = |[first, last]: &[usize; 2]| match first == last {
+            true => first.to_string(),
+            false => format!("{first} – {last}"),
+        };
+        let names: Vec<String> = self.unknown_frames.iter().map(name).collect();
+        match names.split_last() {
+            Some((last, [])) => format!("frames {last}"),
+            Some((last, others)) => format!("frames {} and {last}", others.join(", ")),
+            None => String::new(),
+        }
     }
 }

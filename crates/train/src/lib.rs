@@ -27,8 +27,12 @@ mod cloth;
 mod error;
 mod file;
 mod judge;
+mod material;
+mod paint;
 mod pairs;
 mod prior;
+mod propose;
+mod report;
 mod store;
 mod take;
 mod training;
@@ -39,11 +43,13 @@ use serde::Serialize;
 use shot::{Context, Diagnostic, Registry, mistake_at, suggest, top_word};
 
 pub use error::Error;
-pub use file::{CoarseCloth, MeshSource, TrainingMotion, UpsampleKind, UpsampleTraining};
+pub use file::{CoarseCloth, MeshSource, PaintedDetail, TrainingMotion, UpsampleKind, UpsampleTraining};
 pub use judge::{Judged, Measured};
+pub use material::{Material, MaterialMotion};
 pub use prior::{JudgedTake, MotionKind, MotionReport, MotionTraining};
+pub use propose::Proposal;
+pub use report::UpsampleReport;
 pub use take::TakeSource;
-pub use training::UpsampleReport;
 
 /// How to train. Nothing here changes what is learnt from a motion, only how much of it there is and where it is kept.
 #[derive(Clone, Debug, Default)]

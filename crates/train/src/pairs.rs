@@ -35,7 +35,7 @@ pub(crate) struct Pairing {
 impl Settings for Pairing {
     const KIND: &'static str = "pairing";
     const SUMMARY: &'static str = "fine cloth that tracks the coarse cloth of a game";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
 }
 
 /// What a motion hands to the coarse simulation.
@@ -87,7 +87,7 @@ impl Pairing {
         Operator::read(bytes).map_err(|error| LayerError::new(error.to_string()))
     }
 
-    fn material(&self) -> Result<Material, LayerError> {
+    pub(crate) fn material(&self) -> Result<Material, LayerError> {
         let material = self.fabric.of(&self.material).map_err(LayerError::new)?;
         // it folds where it is pushed together, as the coarse one does not
         Ok(Material { compression: self.fabric.sheet.compression.unwrap_or(1.0), ..material })

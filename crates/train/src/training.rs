@@ -7,7 +7,6 @@ use clip::{Clip, Files};
 use geometry::Prolongation;
 use layers::{Joints, OperatorMesh, RiggedCapsule};
 use live::{Detail, Operator, Parts};
-use serde::Serialize;
 use serde_json::{Value as Json, json};
 use shot::{
     Bake, BakeOptions, Context, Diagnostic, Diagnostics, Form, FrameRange, Input, Reader, Registry, Shot,
@@ -22,51 +21,14 @@ use crate::cloth::{Cloth, Named, Problem};
 use crate::file::{MeshSource, TrainingMotion, UpsampleTraining};
 use crate::judge::{Judge, Judged};
 use crate::pairs::{Handed, Pairing};
+use crate::propose::{Halves, propose};
+use crate::report::UpsampleReport;
 use crate::{Error, Options, Report, Trained, store};
 
 /// Frames of each motion that a quick training takes: to learn from, and to test on.
 const QUICK: [usize; 2] = [90, 30];
 /// A wave that explains less of what remains is none.
 const WAVE_THRESHOLD: f64 = 0.05;
-
-/// How a training went and what it is worth.
-#[derive(Clone, Debug, Serialize)]
-pub struct UpsampleReport {
-    /// Points that are simulated.
-    pub coarse_points: usize,
-    /// Points that are shown.
-    pub fine_points: usize,
-    /// Pairs that were learnt from.
-    pub frames: usize,
-    /// The finest fold, in m.
-    pub detail_m: f64,
-    /// How strongly folds are held back.
-    pub strength: f64,
-    /// The smooth surface that folds are added to.
-    pub surface: &'static str,
-    /// Columns of the operator's left factor.
-    pub rank: usize,
-    /// RMS distance on stretches that were left out, mm.
-    pub held_out_mm: f64,
-    /// Waves per second of what the wind does.
-    pub waves_hz: Vec<f64>,
-    /// Bytes of the operator file.
-    pub bytes: usize,
-    /// To show a frame, median, µs: on this machine, warm.
-    pub microseconds: f64,
-    /// Harmonics, s; next to nothing when they were kept.
-    pub harmonics_seconds: f64,
-    /// Learning, s.
-    pub learn_seconds: f64,
-    /// Judging, s.
-    pub judge_seconds: f64,
-    /// Everything, s: simulating or reading pairs, harmonics, learning and judging.
-    pub seconds: f64,
-    /// Every motion.
-    pub motions: Vec<Judged>,
-    /// What to know and what to do about it.
-    pub remarks: Vec<String>,
-}
 
 /// What was learnt, and over which surface.
 struct Over<'a> {
@@ -75,12 +37,15 @@ struct Over<'a> {
     base: &'a Prolongation,
 }
 
+/// A motion and its pairs.
+type Gathered<'a> = (&'a TrainingMotion, Pairs);
+
 /// A training file, read and checked.
 pub(crate) struct Training {
-    file: UpsampleTraining,
+    pub(crate) file: UpsampleTraining,
     folder: PathBuf,
     reader: Reader,
-    cloth: Cloth,
+    pub(crate) cloth: Cloth,
 }
 
 impl Training {
@@ -139,23 +104,14 @@ impl Training {
     fn train(&self, options: &Options, context: &Context<'_>) -> Result<Trained, Error> {
         let started = Instant::now();
         let work = &options.work;
-        std::fs::create_dir_all(work).map_err(shot::Error::io(work))?;
-        let bare = work.join("cloth.ftop");
-        let bytes = self.cloth.parts.write()?;
-        if std::fs::read(&bare).ok().as_ref() != Some(&bytes) {
-            shot::write_whole(&bare, &bytes)?;
-        }
-        let mut pairs = [Vec::new(), Vec::new()];
-        for (k, motions) in [&self.file.learn, &self.file.test].into_iter().enumerate() {
-            for motion in motions {
-                pairs[k].push((motion, self.pairs(motion, k, &bare, options, context)?));
-            }
-        }
-        let [training, tests] = pairs;
+        let [training, tests] = self.gather(options, context)?;
         let begun = Instant::now();
         let fine = &self.cloth.parts.fine;
         let count = self.file.harmonics.max(self.file.tests).min(fine.rest.len());
-        let harmonics = store::harmonics(work, fine, count)?;
+        let tests_held = self.file.tests.min(fine.rest.len());
+        let plain = store::harmonics(work, fine, count, None)?;
+        let painted = self.painted(work, &plain, tests_held)?;
+        let harmonics = painted.as_ref().unwrap_or(&plain);
         let harmonics_seconds = begun.elapsed().as_secs_f64();
 
         let begun = Instant::now();
@@ -164,10 +120,10 @@ impl Training {
             all.coarse.extend_from_slice(&pairs.coarse);
             all.fine.extend_from_slice(&pairs.fine);
         }
-        let tests_held = self.file.tests.min(fine.rest.len());
-        let Over { learnt, surface, base } = self.learn(&all, &harmonics, tests_held)?;
+        let learning = self.learning();
+        let Over { learnt, surface, base } = self.learn(&all, harmonics, tests_held, &learning)?;
         let moments = &learnt.moments;
-        let least = Regression::new(moments)?.solve(moments, &Penalty::None.gammas(&harmonics));
+        let least = Regression::new(moments)?.solve(moments, &Penalty::None.gammas(harmonics));
         let mut parts = Parts {
             detail: Some(learnt.factor.clone()),
             known: learnt.known as f32,
@@ -180,7 +136,8 @@ impl Training {
             cloth: &self.cloth,
             operator: &operator,
             base,
-            harmonics: &harmonics,
+            harmonics,
+            plain: &plain,
             tests: tests_held,
             least: &least,
         };
@@ -194,34 +151,84 @@ impl Training {
         let bytes = parts.write()?;
         let learn_seconds = begun.elapsed().as_secs_f64();
         let begun = Instant::now();
+        let known = (training.len() == 1).then_some(moments);
         let mut motions = Vec::new();
-        for (list, learnt) in [(&training, true), (&tests, false)] {
-            for (motion, pairs) in list {
-                let known = (learnt && training.len() == 1).then_some(moments);
-                motions.push(judge.judge(&motion.take.title(), learnt, pairs, known)?);
-            }
+        for (motion, pairs) in &training {
+            motions.push(judge.judge(&motion.take.title(), true, pairs, known)?);
         }
+        let mut halves = Vec::new();
+        for (motion, pairs) in &tests {
+            halves.push(Halves::gather(motion.take.title(), pairs, base, harmonics));
+            let moments = halves.last().map(|test| &test.whole);
+            motions.push(judge.judge(&motion.take.title(), false, pairs, moments)?);
+        }
+        let proposal = propose(&halves, &learnt, harmonics, &learning)?;
         let microseconds = microseconds(&Operator::read(&bytes[..])?, &all)?;
         let judge_seconds = begun.elapsed().as_secs_f64();
         let seconds = [harmonics_seconds, learn_seconds, judge_seconds, started.elapsed().as_secs_f64()];
-        let report = self.report(&learnt, surface, &parts, &bytes, motions, microseconds, seconds);
+        let mut report = self.report(&learnt, surface, &parts, &bytes, motions, microseconds, seconds);
+        report.propose(proposal);
         let text = serde_json::to_vec_pretty(&report).unwrap_or_default();
         shot::write_whole(&work.join("report.json"), &text)?;
         Ok(Trained { operator: bytes, report: Report::Upsample(report) })
     }
 
-    /// Learns over Loop's surface and over the bicubic one; what does better on stretches that were left out is kept.
-    fn learn(&self, all: &Pairs, harmonics: &Harmonics, tests: usize) -> Result<Over<'_>, Error> {
-        let aligned = Aligned { correspondence: &self.cloth.barycentric, tests };
-        let learning = Learning {
+    /// Both halves of all motions: those to learn from, those to test on.
+    fn gather(&self, options: &Options, context: &Context<'_>) -> Result<[Vec<Gathered<'_>>; 2], Error> {
+        let bare = self.bare(&options.work)?;
+        let mut pairs = [Vec::new(), Vec::new()];
+        for (k, motions) in [&self.file.learn, &self.file.test].into_iter().enumerate() {
+            for motion in motions {
+                pairs[k].push((motion, self.pairs(motion, k, &bare, options, context)?));
+            }
+        }
+        Ok(pairs)
+    }
+
+    /// The operator that has learnt nothing yet, in the folder.
+    pub(crate) fn bare(&self, work: &Path) -> Result<PathBuf, Error> {
+        std::fs::create_dir_all(work).map_err(shot::Error::io(work))?;
+        let bare = work.join("cloth.ftop");
+        let bytes = self.cloth.parts.write()?;
+        if std::fs::read(&bare).ok().as_ref() != Some(&bytes) {
+            shot::write_whole(&bare, &bytes)?;
+        }
+        Ok(bare)
+    }
+
+    /// The harmonics that paint asks for, beyond those that tracking holds.
+    fn painted(&self, work: &Path, plain: &Harmonics, held: usize) -> Result<Option<Harmonics>, Error> {
+        let Some(conductances) = &self.cloth.conductances else { return Ok(None) };
+        let fine = &self.cloth.parts.fine;
+        let painted = store::harmonics(work, fine, plain.count(), Some(conductances))?;
+        let rest: Vec<geometry::Vec3> =
+            fine.rest.iter().map(|p| geometry::Vec3::from(p.map(f64::from))).collect();
+        let beyond = plain
+            .painted_beyond(held, &painted, &rest, &fine.triangles, |triangle| conductances[triangle])?;
+        Ok(Some(beyond))
+    }
+
+    fn learning(&self) -> Learning {
+        Learning {
             detail: self.file.detail,
             exponent: self.file.exponent,
             strength: self.file.strength,
             rank: self.file.rank,
             ..Learning::default()
-        };
+        }
+    }
+
+    /// Learns over Loop's surface and over the bicubic one; what does better on stretches that were left out is kept.
+    fn learn(
+        &self,
+        all: &Pairs,
+        harmonics: &Harmonics,
+        tests: usize,
+        learning: &Learning,
+    ) -> Result<Over<'_>, Error> {
+        let aligned = Aligned { correspondence: &self.cloth.barycentric, tests };
         let over = |surface, base| -> Result<Over<'_>, Error> {
-            let learnt = learn(all, base, harmonics, Some(aligned), &learning)?;
+            let learnt = learn(all, base, harmonics, Some(aligned), learning)?;
             Ok(Over { learnt, surface, base })
         };
         let first = over("Loop", &self.cloth.subdivision)?;
@@ -251,17 +258,11 @@ impl Training {
         let far = motions.iter().filter(|judged| !judged.learnt && judged.farthest > 1.0);
         for judged in far {
             remarks.push(format!(
-                "`{}` leaves known ground: {:.0} % of its frames are farther from rest than any that was learnt, up to {:.2} times; folds fade there",
+                "`{}` leaves known ground: {:.0} % of its frames are farther from rest than any that was learnt, up to {:.2} times; folds fade there ({})",
                 judged.motion,
                 100.0 * judged.unknown,
-                judged.farthest
-            ));
-        }
-        let worst = motions.iter().filter(|judged| !judged.learnt && judged.ratio > 0.95);
-        if let Some(judged) = worst.max_by(|a, b| a.ratio.total_cmp(&b.ratio)) {
-            remarks.push(format!(
-                "learning from something like `{}` would help the most: there it is at {:.2} of what needs no learning",
-                judged.motion, judged.ratio
+                judged.farthest,
+                judged.where_unknown()
             ));
         }
         let chosen = learnt.report.chosen;
@@ -282,6 +283,7 @@ impl Training {
             judge_seconds,
             seconds,
             motions,
+            proposal: None,
             remarks,
         }
     }
@@ -300,6 +302,19 @@ impl Training {
         options: &Options,
         context: &Context<'_>,
     ) -> Result<Pairs, Error> {
+        let (pairing, bake) = self.bake(motion, list, bare, options, context)?;
+        self.paired(&pairing, &bake)
+    }
+
+    /// The fine half of a motion, simulated as far as it is not there.
+    pub(crate) fn bake(
+        &self,
+        motion: &TrainingMotion,
+        list: usize,
+        bare: &Path,
+        options: &Options,
+        context: &Context<'_>,
+    ) -> Result<(Pairing, Bake), Error> {
         let pairing = Pairing {
             operator: bare.strip_prefix(&self.folder).map_or_else(|_| absolute(bare), Path::to_owned).into(),
             material: self.file.material.clone(),
@@ -326,11 +341,11 @@ impl Training {
             shot::Error::Cancelled { layer, done, of } => Error::Cancelled { motion: layer, done, of },
             other => other.into(),
         })?;
-        self.paired(&pairing, &bake)
+        Ok((pairing, bake))
     }
 
     /// The stored fine half with the coarse one, which takes less time to simulate than to read.
-    fn paired(&self, pairing: &Pairing, bake: &Bake) -> Result<Pairs, Error> {
+    pub(crate) fn paired(&self, pairing: &Pairing, bake: &Bake) -> Result<Pairs, Error> {
         let mesh = bake.layers.first().map_or(0, |layer| layer.mesh);
         let target = Target { clip: bake.whole_input.clone(), mesh, files: Files::default() };
         let prepare = |failure| shot::Error::Prepare { layer: "pairing".into(), failure, help: None };
@@ -451,51 +466,4 @@ fn microseconds(operator: &Operator<&[u8]>, pairs: &Pairs) -> Result<f64, Error>
     }
     times.sort_by(f64::total_cmp);
     Ok(times[times.len() / 2])
-}
-
-impl UpsampleReport {
-    /// For people.
-    pub fn text(&self) -> String {
-        let mut lines = vec![format!(
-            "{} → {} points, learnt from {} frames: {} folds down to {:.0} mm, {:.2} MB, {:.0} µs a frame",
-            self.coarse_points,
-            self.fine_points,
-            self.frames,
-            self.rank,
-            1e3 * self.detail_m,
-            self.bytes as f64 / 1e6,
-            self.microseconds
-        )];
-        let width = self.motions.iter().map(|judged| judged.motion.chars().count()).max().unwrap_or(0).max(6);
-        lines.push(format!(
-            "{:width$}          frames  RMS mm: ours  Loop  flat  bicubic  no penalty   of best  normals °: ours  Loop  flat  bicubic  folds' energy",
-            "motion"
-        ));
-        for m in &self.motions {
-            lines.push(format!(
-                "{:width$}  {}  {:6}  {:12.2}  {:4.1}  {:4.1}  {:7.1}  {:10.2}   {:7.2}  {:15.1}  {:4.1}  {:4.1}  {:7.1}  {:13.2}",
-                m.motion,
-                if m.learnt { "learnt" } else { "unseen" },
-                m.frames,
-                m.ours.rms_mm,
-                m.subdivision.rms_mm,
-                m.barycentric.rms_mm,
-                m.bicubic.rms_mm,
-                m.least_squares_mm,
-                m.ratio,
-                m.ours.normal_deg,
-                m.subdivision.normal_deg,
-                m.barycentric.normal_deg,
-                m.bicubic.normal_deg,
-                m.ours.band_energy
-            ));
-        }
-        lines.push(format!(
-            "folds over the {} surface; {:.1} s, of which {:.1} harmonics, {:.1} learning, {:.1} judging",
-            self.surface, self.seconds, self.harmonics_seconds, self.learn_seconds, self.judge_seconds
-        ));
-        lines.extend(self.waves_hz.iter().map(|hz| format!("a wave of {hz:.2} Hz")));
-        lines.extend(self.remarks.iter().cloned());
-        lines.join("\n")
-    }
 }
