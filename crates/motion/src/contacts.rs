@@ -248,13 +248,25 @@ pub fn contacts(
     support(body, coordinates, &tracks, ground, rate, &mut resting);
     let shortest = (detection.shortest * rate).round().max(2.0) as usize;
     resting.iter_mut().for_each(|flags| tidy(flags, shortest));
+    placed(soles, &tracks, &resting, &vec![1.0; coordinates.len()], ground)
+}
+
+/// Contacts of points that rest when flags say so, and the place of every footstep; frames count by their weights.
+pub(crate) fn placed(
+    soles: &[Sole],
+    tracks: &[Vec<Vec3>],
+    resting: &[Vec<bool>],
+    weights: &[f64],
+    ground: &Ground,
+) -> Vec<Contact> {
     let (mut contacts, mut count) = (Vec::new(), 0);
     let feet = soles.iter().map(|sole| sole.foot + 1).max().unwrap_or(0);
     for foot in 0..feet {
         let members: Vec<usize> = (0..soles.len()).filter(|&s| soles[s].foot == foot).collect();
-        let any: Vec<bool> = (0..coordinates.len()).map(|i| members.iter().any(|&s| resting[s][i])).collect();
+        let any: Vec<bool> = (0..weights.len()).map(|i| members.iter().any(|&s| resting[s][i])).collect();
         for step in runs(&any) {
-            let place = footstep(&members, soles, &tracks, &resting, step.clone(), ground);
+            let weight = |s: usize, i: usize| weights[i] * if resting[s][i] { 1.0 } else { ALOFT };
+            let place = footstep(&members, soles, tracks, &weight, step.clone(), ground);
             for &sole in &members {
                 for frames in runs(&resting[sole][step.clone()]) {
                     let frames = frames.start + step.start..frames.end + step.start;
@@ -318,7 +330,7 @@ fn support(
 }
 
 /// Closes short gaps, then forgets short contacts.
-fn tidy(flags: &mut [bool], shortest: usize) {
+pub(crate) fn tidy(flags: &mut [bool], shortest: usize) {
     for value in [false, true] {
         let inverted: Vec<bool> = flags.iter().map(|&flag| flag == value).collect();
         for run in runs(&inverted) {
@@ -342,13 +354,16 @@ pub(crate) fn runs(flags: &[bool]) -> Vec<Range<usize>> {
     runs
 }
 
+/// How much points in the air count: a little, so that a step on the heel alone has a direction.
+const ALOFT: f64 = 0.02;
+
 /// One foot stands in one place: the turn and shift on the ground that bring the flat foot nearest to where its points rest in
-/// these frames. Points in the air count a little, so that a step on the heel alone has a direction.
+/// these frames.
 fn footstep<'a>(
     members: &[usize],
     soles: &'a [Sole],
     tracks: &[Vec<Vec3>],
-    resting: &[Vec<bool>],
+    weight: &dyn Fn(usize, usize) -> f64,
     frames: Range<usize>,
     ground: &'a Ground,
 ) -> impl Fn(Vec3) -> Vec3 + use<'a> {
@@ -356,8 +371,7 @@ fn footstep<'a>(
     let pairs: Vec<(f64, Vec3, Vec3)> = frames
         .flat_map(|i| members.iter().map(move |&s| (i, s)))
         .map(|(i, s)| {
-            let weight = if resting[s][i] { 1.0 } else { 0.02 };
-            (weight, soles[s].flat, frame.transpose() * (ground.project(tracks[s][i]) - ground.point))
+            (weight(s, i), soles[s].flat, frame.transpose() * (ground.project(tracks[s][i]) - ground.point))
         })
         .collect();
     let total: f64 = pairs.iter().map(|(w, ..)| w).sum();

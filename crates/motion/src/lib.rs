@@ -40,13 +40,17 @@ mod repair;
 mod report;
 mod retarget;
 mod rotation;
+mod schedule;
 mod solve;
 mod spacetime;
 mod spatial;
 mod spline;
+mod stand;
 mod take;
 #[cfg(test)]
 mod testing;
+mod timing;
+mod variation;
 
 pub use anthropometry::{Bone, Segment, Table, height, inertias, mesh_inertia, segments};
 pub use body::{Body, Joint, JointKind};
@@ -64,7 +68,7 @@ pub use markers::{Followed, Marker, follow};
 pub use names::{Side, side};
 pub use prior::{Example, FieldArrow, Guide, Learning, Likelihood, Manner, Prior, Size};
 pub use recursion::Data;
-pub use repair::{Repair, Repaired};
+pub use repair::{Footsteps, Repair, Repaired};
 pub use report::{Report, report};
 pub use retarget::{Rig, retarget};
 pub use solve::{Limits, Solution, solve, solve_from};

@@ -10,14 +10,32 @@ use crate::error::Error;
 use crate::external::External;
 use crate::ground::{Ground, Terrain};
 use crate::keys::{Key, Keys};
-use crate::prior::{Guide, Likelihood};
+use crate::prior::{Guide, Likelihood, Wanted, flags};
 use crate::report::{Report, report};
+use crate::schedule::schedule;
 use crate::solve::{Limits, Solution, solve, solve_from};
+
 use crate::spacetime::{Spacetime, Weights};
 use crate::take::{Build, Take};
+use crate::timing::Timing;
+use crate::variation::Variation;
 
 /// How near keys are kept, in m: what counts as one unit of distance from them.
 const KEPT: f64 = 3e-4;
+
+/// Noise of a variation's poses, in units of σ_q: with all of it arms flail.
+const VARIED: f64 = 0.5;
+
+/// What is known of when and where feet rest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Footsteps {
+    /// They are the take's.
+    #[default]
+    Given,
+    /// They are solved for. Which foot comes when is the take's order; with a prior, that of the best path through what was learnt, and
+    /// of the take between the keys nothing is seen. On level or inclined ground that stands still; elsewhere they are given.
+    Free,
+}
 
 /// What a repair is asked for.
 #[derive(Clone, Debug)]
@@ -39,6 +57,8 @@ pub struct Repair {
     pub build: Build,
     /// How contacts are found.
     pub detection: Detection,
+    /// Whether they may move.
+    pub footsteps: Footsteps,
     /// Forces from outside.
     pub external: External,
     /// How much each aim counts; `follow` above goes first.
@@ -47,6 +67,8 @@ pub struct Repair {
     pub free: Weights,
     /// How people move, where keys alone are kept; without it, with the least torque.
     pub prior: Option<Guide>,
+    /// Which of the motions that fit: 0 is the likeliest, every other number another one, where keys alone are kept.
+    pub variation: u32,
     /// When to be content.
     pub limits: Limits,
 }
@@ -62,10 +84,12 @@ impl Default for Repair {
             onto: None,
             build: Build::default(),
             detection: Detection::default(),
+            footsteps: Footsteps::default(),
             external: External::default(),
             weights: Weights::default(),
             free: Weights { follow: 0.4, turn: 0.4, torque: 50.0, ..Weights::default() },
             prior: None,
+            variation: 0,
             limits: Limits::default(),
         }
     }
@@ -94,6 +118,23 @@ pub struct Repaired {
     pub strangeness: Vec<f64>,
 }
 
+/// What is known before anything is solved for.
+struct Setting<'a> {
+    body: Body,
+    likelihood: Option<Likelihood<'a>>,
+    /// Coordinates of the take, carried onto the ground.
+    target: Vec<Vec<f64>>,
+    terrain: Terrain,
+    soles: Vec<Sole>,
+    contacts: Vec<Contact>,
+    /// Frames that are kept.
+    frames: Vec<usize>,
+    /// The ground, where footsteps may move on it.
+    plane: Option<Ground>,
+    /// Seconds of a frame.
+    step: f64,
+}
+
 impl Repair {
     /// Repairs a take.
     pub fn run(&self, take: &Take) -> Result<Repaired, Error> {
@@ -103,48 +144,23 @@ impl Repair {
                 return Err(Error::Value { what, value, expected: "it must be positive" });
             }
         }
-        let guide = self.prior.as_ref().filter(|_| free);
-        let build = match guide {
-            Some(guide) => {
-                guide.prior.check(take)?;
-                guide.prior.built(&self.build)
-            }
-            None => self.build.clone(),
-        };
-        let body = take.body(&build)?;
-        let worn: f64 = build.add.iter().map(|worn| worn.1).sum();
-        let likelihood = guide.map(|guide| Likelihood::new(guide, &body, body.mass() - worn)).transpose()?;
-        let mut target = take.coordinates(&body);
-        let ground = match self.ground {
-            Some(ground) => ground,
-            None => Ground::level(ground_height(take, &body, &target)?),
-        };
-        let soles = soles(take, &body, &target, &ground)?;
-        let mut contacts = contacts(take, &body, &target, &soles, &ground, &self.detection);
-        let terrain = self.onto.clone().unwrap_or(Terrain::Plane(ground));
-        if self.onto.is_some() {
-            let step = 1.0 / take.frame_rate_hz;
-            let carry = Carry { body: &body, soles: &soles, from: &ground, onto: &terrain, step };
-            contacts = carry.contacts(&contacts);
-            target = carry.motion(&target, &contacts)?;
-        }
-        let frames = match self.keys.is_empty() {
-            true => Vec::new(),
-            false => Keys::frames(&self.keys, target.len())?,
-        };
+        let setting = self.setting(take, free)?;
+        let Setting { body, likelihood, mut target, terrain, soles, contacts, frames, plane, step } = setting;
         let keeper = Keys { body: &body, terrain: &terrain, soles: &soles, contacts: &contacts };
         let mut keys = keeper.project(&mut target, &frames)?;
         let mut guess = None;
         if free {
-            let (poses, spline) = keeper.guess(
-                &target,
-                &frames,
-                1.0 / take.frame_rate_hz,
-                likelihood.as_ref().filter(|l| l.leads()),
-            )?;
+            let leading = likelihood.as_ref().filter(|likelihood| likelihood.leads());
+            let (poses, spline) = keeper.guess(&target, &frames, step, leading)?;
             (target, guess) = (poses, Some(spline));
+            if let Some(variation) = self.varied(step) {
+                keeper.vary(&mut target, &frames, VARIED * self.free.turn, variation);
+            }
         }
-        let weights = if free { self.free } else { Weights { follow: self.follow, ..self.weights } };
+        let mut weights = if free { self.free } else { Weights { follow: self.follow, ..self.weights } };
+        if plane.is_some() {
+            weights.place = weights.follow;
+        }
         let mut attention = vec![1.0; target.len()];
         frames.iter().for_each(|&frame| attention[frame] = (weights.follow / KEPT).powi(2));
         let problem = Spacetime {
@@ -160,17 +176,82 @@ impl Repair {
             weights,
             prior: likelihood.as_ref(),
         };
-        let solution = match guess {
+        let mut solution = match guess {
             Some(spline) => solve_from(&problem, spline, &self.limits)?,
             None => solve(&problem, take.frame_rate_hz, &self.limits)?,
         };
+        if plane.is_some() {
+            let timing = Timing::new(&problem, &frames, take.frame_rate_hz);
+            solution = timing.improve(&problem, solution, &self.limits)?;
+        }
         let coordinates = solution.coordinates(&body);
         keeper.measure(&mut keys, &target, &coordinates);
-        let report = report(&problem, &solution, &coordinates);
+        let contacts = solution.contacts.clone();
+        let report = report(&Spacetime { contacts: &contacts, ..problem }, &solution, &coordinates);
         let strangeness = likelihood
             .as_ref()
             .map_or_else(Vec::new, |prior| prior.strange(&solution.spline, &body, &terrain));
         let take = take.with_coordinates(&body, &coordinates);
         Ok(Repaired { take, terrain, soles, contacts, keys, solution, report, body, strangeness })
     }
+
+    fn varied(&self, step: f64) -> Option<Variation> {
+        (self.variation > 0).then_some(Variation { seed: self.variation, step })
+    }
+
+    /// Who moves, on what, and when and where feet rest, as far as that is known.
+    fn setting(&self, take: &Take, free: bool) -> Result<Setting<'_>, Error> {
+        let guide = self.prior.as_ref().filter(|_| free);
+        let build = match guide {
+            Some(guide) => {
+                guide.prior.check(take)?;
+                guide.prior.built(&self.build)
+            }
+            None => self.build.clone(),
+        };
+        let body = take.body(&build)?;
+        let worn: f64 = build.add.iter().map(|worn| worn.1).sum();
+        let mut likelihood =
+            guide.map(|guide| Likelihood::new(guide, &body, body.mass() - worn)).transpose()?;
+        let step = 1.0 / take.frame_rate_hz;
+        if let Some(likelihood) = &mut likelihood {
+            likelihood.variation = self.varied(step);
+        }
+        let mut target = take.coordinates(&body);
+        let ground = match self.ground {
+            Some(ground) => ground,
+            None => Ground::level(ground_height(take, &body, &target)?),
+        };
+        let soles = soles(take, &body, &target, &ground)?;
+        let mut contacts = contacts(take, &body, &target, &soles, &ground, &self.detection);
+        let terrain = self.onto.clone().unwrap_or(Terrain::Plane(ground));
+        if self.onto.is_some() {
+            let carry = Carry { body: &body, soles: &soles, from: &ground, onto: &terrain, step };
+            contacts = carry.contacts(&contacts);
+            target = carry.motion(&target, &contacts)?;
+        }
+        let frames = match self.keys.is_empty() {
+            true => Vec::new(),
+            false => Keys::frames(&self.keys, target.len())?,
+        };
+        let plane = match terrain {
+            Terrain::Plane(plane) if plane.velocity == Vec3::ZERO => Some(plane),
+            _ => None,
+        };
+        let plane = plane.filter(|_| self.footsteps == Footsteps::Free);
+        let leading = likelihood.as_ref().filter(|likelihood| likelihood.leads());
+        if let (Some(plane), Some(leading)) = (plane, leading) {
+            let resting = at_keys(&contacts, &frames, target.len());
+            let (motion, keys) = (&target, &frames);
+            let wanted = Wanted { body: &body, terrain: &terrain, motion, keys, resting: &resting, step };
+            contacts = schedule(leading, &wanted, &soles, &plane);
+        }
+        Ok(Setting { body, likelihood, target, terrain, soles, contacts, frames, plane, step })
+    }
+}
+
+/// Points that rest at the keys, as bits; nothing between them.
+fn at_keys(contacts: &[Contact], keys: &[usize], frames: usize) -> Vec<Option<u32>> {
+    let soles = |frame: usize| contacts.iter().filter(move |c| c.frames.contains(&frame)).map(|c| c.sole);
+    (0..frames).map(|frame| keys.contains(&frame).then(|| flags(soles(frame)))).collect()
 }

@@ -9,9 +9,11 @@ use linear::BlockBandMatrix;
 use rayon::prelude::*;
 
 use crate::body::Body;
+use crate::contacts::Contact;
 use crate::error::Error;
 use crate::spacetime::{Active, Iterate, Local, Plan, Scratch, Spacetime, Value};
 use crate::spline::{Moment, Spline};
+use crate::stand;
 
 /// Frames linearised before their shares are summed: bounds memory, and has no influence on the result.
 const CHUNK: usize = 64;
@@ -50,6 +52,10 @@ pub struct Solution {
     pub spline: Spline,
     /// Forces at resting points, by frame: sole point and newtons.
     pub forces: Vec<Vec<(usize, Vec3)>>,
+    /// When and where points rest: as the problem had it, or where its footsteps were free, in the places found.
+    pub contacts: Vec<Contact>,
+    /// Every frame's share of what was minimised.
+    pub objectives: Vec<f64>,
     /// Iterations spent.
     pub iterations: usize,
     /// Whether it settled within its limits.
@@ -104,11 +110,36 @@ pub fn solve_from(problem: &Spacetime, spline: Spline, limits: &Limits) -> Resul
     }
     problem.external.check(problem.body)?;
     let plan = Plan::new(problem, spline.step);
+    let forces = shares(&plan);
+    let places = plan.stands.iter().map(|stands| vec![Vec3::ZERO; stands.len()]).collect();
+    Method::new(plan, Iterate { spline, forces, places }).run(limits)
+}
+
+/// Forces to begin with: all points that rest bear alike.
+fn shares(plan: &Plan) -> Vec<Vec<Vec3>> {
     let share = |active: &Vec<Active>| {
         active.iter().map(|one| one.cone.normal * (1.0 / active.len() as f64)).collect::<Vec<Vec3>>()
     };
-    let forces = plan.active.iter().map(share).collect();
-    Method::new(plan, Iterate { spline, forces }).run(limits)
+    plan.active.iter().map(share).collect()
+}
+
+/// Force of a point that did not rest before, in body weights.
+const NEW: f64 = 0.03;
+
+/// Solves a problem whose contacts differ a little from those of a solved one, from there.
+pub(crate) fn solve_near(problem: &Spacetime, near: &Solution, limits: &Limits) -> Result<Solution, Error> {
+    let plan = Plan::new(problem, near.spline.step);
+    let force = |(active, known): (&Vec<Active>, &Vec<(usize, Vec3)>)| {
+        let own = |one: &Active| {
+            let before = known.iter().find(|(sole, _)| *sole == one.sole);
+            // a little more of what is inside a cone is inside
+            before.map_or(Vec3::ZERO, |(_, force)| *force / plan.body_weight) + one.cone.normal * NEW
+        };
+        active.iter().map(own).collect::<Vec<Vec3>>()
+    };
+    let forces = plan.active.iter().zip(&near.forces).map(force).collect();
+    let places = plan.stands.iter().map(|stands| vec![Vec3::ZERO; stands.len()]).collect();
+    Method::new(plan, Iterate { spline: near.spline.clone(), forces, places }).run(limits)
 }
 
 struct Method<'a> {
@@ -124,12 +155,9 @@ struct Method<'a> {
 impl<'a> Method<'a> {
     fn new(plan: Plan<'a>, iterate: Iterate) -> Self {
         let (n, frames) = (plan.problem.body.dof_count(), plan.frames());
-        let forces = |block: usize| match block {
-            0 => 0,
-            _ => plan.active.get(block - 1).map_or(0, |active| 3 * active.len()),
-        };
+        let extra = |block: usize| if block == 0 { 0 } else { plan.extra(block - 1) };
         let sizes: Vec<(usize, usize)> =
-            (0..frames + 2).map(|block| (n + forces(block), if block >= 2 { 6 } else { 0 })).collect();
+            (0..frames + 2).map(|block| (n + extra(block), if block >= 2 { 6 } else { 0 })).collect();
         Self { band: BlockBandMatrix::new(&sizes, 2), plan, iterate, weight: 0.0, damping: 1e-6 }
     }
 
@@ -179,7 +207,10 @@ impl<'a> Method<'a> {
                 .collect()
         };
         let forces = plan.active.iter().zip(&self.iterate.forces).map(newtons).collect();
-        Ok(Solution { spline: self.iterate.spline, forces, iterations, converged, residual })
+        let contacts = stand::moved(plan.problem.contacts, &plan.stands, &self.iterate.places);
+        let objectives = here.iter().map(|value| value.objective).collect();
+        let spline = self.iterate.spline;
+        Ok(Solution { spline, forces, contacts, objectives, iterations, converged, residual })
     }
 
     /// Where a block's forces begin.
@@ -189,8 +220,12 @@ impl<'a> Method<'a> {
 
     /// Where a frame's multipliers begin.
     fn row_index(&self, frame: usize) -> usize {
-        let forces = self.plan.active.get(frame + 1).map_or(0, Vec::len);
-        self.band.first(frame + 2) + self.plan.problem.body.dof_count() + 3 * forces
+        self.band.first(frame + 2) + self.plan.problem.body.dof_count() + self.plan.extra(frame + 1)
+    }
+
+    /// Where the places of a block's steps begin.
+    fn place_index(&self, frame: usize) -> usize {
+        self.force_index(frame) + 3 * self.plan.active[frame].len()
     }
 
     fn values(&self, iterate: &Iterate, barrier: f64) -> Vec<Value> {
@@ -219,8 +254,7 @@ impl<'a> Method<'a> {
             for (frame, local) in chunk.zip(locals) {
                 let indices: Vec<usize> = (self.band.first(frame)..self.band.first(frame) + n)
                     .chain(
-                        self.band.first(frame + 1)
-                            ..self.band.first(frame + 1) + n + 3 * self.plan.active[frame].len(),
+                        self.band.first(frame + 1)..self.band.first(frame + 1) + n + self.plan.extra(frame),
                     )
                     .chain(self.band.first(frame + 2)..self.band.first(frame + 2) + n)
                     .chain(self.row_index(frame)..self.row_index(frame) + 6)
@@ -228,6 +262,7 @@ impl<'a> Method<'a> {
                 self.band.add_matrix(&indices, &local.matrix);
                 indices.iter().zip(&local.gradient).for_each(|(&index, g)| right[index] -= g);
                 self.rate_terms(frame, &mut right);
+                self.place_terms(frame, &mut right);
             }
         }
         for block in 0..frames + 2 {
@@ -281,6 +316,30 @@ impl<'a> Method<'a> {
         }
     }
 
+    /// Steps stay where they are: the places of two frames.
+    fn place_terms(&mut self, frame: usize, right: &mut [f64]) {
+        let [creep, near] = self.plan.place_weights();
+        let first = self.place_index(frame);
+        for index in 0..self.plan.stands[frame].len() {
+            let place = self.iterate.places[frame][index];
+            let before = self.plan.stands[frame][index].before;
+            for k in 0..3 {
+                let own = first + 3 * index + k;
+                self.band.add(own, own, near);
+                right[own] -= near * place[k];
+                if let Some(before) = before {
+                    let other = self.place_index(frame - 1) + 3 * before + k;
+                    let difference = place[k] - self.iterate.places[frame - 1][before][k];
+                    self.band.add(own, own, creep);
+                    self.band.add(other, other, creep);
+                    self.band.add(own, other, -creep);
+                    right[own] -= creep * difference;
+                    right[other] += creep * difference;
+                }
+            }
+        }
+    }
+
     fn moved(&self, step: &[f64], share: f64) -> Iterate {
         let body = self.plan.problem.body;
         let n = body.dof_count();
@@ -294,6 +353,12 @@ impl<'a> Method<'a> {
             let first = self.force_index(frame);
             for (index, force) in forces.iter_mut().enumerate() {
                 *force += Vec3::from_slice(&step[first + 3 * index..]) * share;
+            }
+        }
+        for (frame, places) in next.places.iter_mut().enumerate() {
+            let first = self.place_index(frame);
+            for (index, place) in places.iter_mut().enumerate() {
+                *place += Vec3::from_slice(&step[first + 3 * index..]) * share;
             }
         }
         next

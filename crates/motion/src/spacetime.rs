@@ -9,6 +9,7 @@
 //!                 + ‖x_c − X_c‖²/σ_c² + min(height, 0)²/σ_g²                        resting points rest, the others stay above
 //!                 + ‖f‖²/σ_f² + ‖ḟ‖²/σ_r² − μ log ψ(f)                              forces in their cones
 //!                 − 2 w ln p(u, q, q̇) )                                             as people move, with a prior
+//!           + footsteps near where they were thought to be, if they may move (`stand.rs`)
 //! subject to  u_root(q, q̇, q̈) = Σ Jᵀf + pushes         at every frame
 //! ```
 //!
@@ -27,6 +28,7 @@ use crate::prior::{Likelihood, PriorRows};
 use crate::recursion::Data;
 use crate::rotation::right_jacobian_inverse;
 use crate::spline::{Moment, Slope, Spline};
+use crate::stand::{CREEP, Stand, stands};
 
 /// How much each aim counts: what is thought of as one unit of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -47,6 +49,8 @@ pub struct Weights {
     pub force: f64,
     /// σ_r, in body weights a second.
     pub force_rate: f64,
+    /// σ_p: how far a footstep is from where it was thought to be, in m. 0: it is there.
+    pub place: f64,
 }
 
 impl Default for Weights {
@@ -60,6 +64,7 @@ impl Default for Weights {
             ground: 2e-4,
             force: 3.0,
             force_rate: 12.0,
+            place: 0.0,
         }
     }
 }
@@ -95,7 +100,10 @@ pub struct Spacetime<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Active {
     pub(crate) sole: usize,
-    pub(crate) anchor: Vec3,
+    /// Where it rests, as long as its step is where it was thought to be.
+    anchor: Vec3,
+    /// The step's index among those that stand, where its place is unknown.
+    stand: Option<usize>,
     pub(crate) cone: Cone,
     pub(crate) before: Option<usize>,
     /// Whether the point rests at the next frame too.
@@ -108,12 +116,16 @@ pub(crate) struct Iterate {
     pub(crate) spline: Spline,
     /// By frame and active point, in body weights.
     pub(crate) forces: Vec<Vec<Vec3>>,
+    /// By frame and step that stands: how far it is from where it was thought to be.
+    pub(crate) places: Vec<Vec<Vec3>>,
 }
 
 /// What does not change while a problem is solved.
 pub(crate) struct Plan<'a> {
     pub(crate) problem: &'a Spacetime<'a>,
     pub(crate) active: Vec<Vec<Active>>,
+    /// By frame, steps whose places are unknown.
+    pub(crate) stands: Vec<Vec<Stand>>,
     /// Joints that are followed.
     pub(crate) followed: Vec<usize>,
     /// Their places in the take, by frame.
@@ -127,12 +139,17 @@ impl<'a> Plan<'a> {
     pub(crate) fn new(problem: &'a Spacetime<'a>, step: f64) -> Self {
         let body = problem.body;
         let frames = problem.target.len();
+        let stands = match problem.weights.place > 0.0 {
+            true => stands(problem.contacts, frames),
+            false => vec![Vec::new(); frames],
+        };
         let mut active: Vec<Vec<Active>> = Vec::with_capacity(frames);
         for i in 0..frames {
             let here =
                 problem.contacts.iter().filter(|contact| contact.frames.contains(&i)).map(|contact| Active {
                     sole: contact.sole,
                     anchor: contact.anchor + problem.terrain.velocity() * (step * i as f64),
+                    stand: stands[i].iter().position(|stand| stand.step == contact.step),
                     cone: Cone { normal: contact.normal, friction: problem.friction },
                     before: active
                         .last()
@@ -154,11 +171,30 @@ impl<'a> Plan<'a> {
         let tracks = crate::contacts::tracks(body, problem.target, &points);
         let places = (0..frames).map(|i| tracks.iter().map(|track| track[i]).collect()).collect();
         let body_weight = body.mass() * problem.gravity.length().max(1.0);
-        Self { problem, active, followed, places, body_weight, step }
+        Self { problem, active, stands, followed, places, body_weight, step }
     }
 
     pub(crate) fn frames(&self) -> usize {
         self.problem.target.len()
+    }
+
+    /// Unknowns of a frame beside its control point: forces, then places of steps.
+    pub(crate) fn extra(&self, frame: usize) -> usize {
+        3 * (self.active.get(frame).map_or(0, Vec::len) + self.stands.get(frame).map_or(0, Vec::len))
+    }
+
+    /// Weights of a step's place: of its change from frame to frame, and of itself.
+    pub(crate) fn place_weights(&self) -> [f64; 2] {
+        let w = &self.problem.weights;
+        [(CREEP * w.anchor).powi(-2), w.place.powi(-2)].map(|weight| weight * self.step)
+    }
+
+    /// Where a resting point rests, and how that changes with its step's place.
+    fn anchor(&self, iterate: &Iterate, frame: usize, active: &Active) -> (Vec3, Option<(usize, Mat3)>) {
+        let Some(index) = active.stand else { return (active.anchor, None) };
+        let (stand, place) = (&self.stands[frame][index], iterate.places[frame][index]);
+        let slope = stand.slope(active.anchor, place);
+        (stand.anchor(active.anchor, place), Some((index, slope)))
     }
 
     /// Torques weigh less in a heavier body.
@@ -222,7 +258,7 @@ struct Rows<'a> {
 
 impl Rows<'_> {
     /// Adds a row given by its slopes by position, velocity and acceleration.
-    fn push(&mut self, parts: &[&[f64]], residual: f64, weight: f64) -> usize {
+    fn push(&mut self, parts: &[&[f64]], residual: f64, weight: f64) {
         let start = self.entries.len();
         self.entries.resize(start + self.width, 0.0);
         let row = &mut self.entries[start..];
@@ -251,7 +287,6 @@ impl Rows<'_> {
             }
         }
         self.residuals.push(weight * residual);
-        start
     }
 }
 
@@ -274,7 +309,7 @@ impl Plan<'_> {
         let (problem, body, w) = (self.problem, self.problem.body, &self.problem.weights);
         iterate.spline.frame(body, frame, &mut s.moment);
         s.data.inverse_dynamics(body, &s.moment.q, &s.moment.v, &s.moment.a, problem.gravity, &mut s.u);
-        let mut sum = problem.prior.map_or(0.0, |prior| prior.value(&s.moment, &s.u, problem.terrain));
+        let mut sum = problem.prior.map_or(0.0, |prior| prior.value(frame, &s.moment, &s.u, problem.terrain));
         self.torques(frame, &iterate.forces[frame], &s.data, &mut s.u);
         let attention = problem.attention[frame];
         for (&joint, place) in self.followed.iter().zip(&self.places[frame]) {
@@ -287,13 +322,13 @@ impl Plan<'_> {
         }
         let torque = self.torque_unit();
         sum += s.u[6..].iter().map(|tau| (tau / torque).powi(2)).sum::<f64>();
-        for (sole, place) in self.points(frame, &s.data) {
+        for (_, place) in self.points(iterate, frame, &s.data) {
             sum += match place {
-                Place::Anchor(off) => (off / w.anchor).length_squared(),
+                Place::Anchor(off, _) => (off / w.anchor).length_squared(),
                 Place::Height(height) => (height.min(0.0) / w.ground).powi(2),
             };
-            let _ = sole;
         }
+        let places = self.place_value(iterate, frame);
         for (index, (&force, active)) in iterate.forces[frame].iter().zip(&self.active[frame]).enumerate() {
             let slack = active.cone.slack(force);
             sum += (force / w.force).length_squared()
@@ -305,7 +340,17 @@ impl Plan<'_> {
         }
         let mut violation = [0.0; 6];
         (0..6).for_each(|k| violation[k] = s.u[k] / self.body_weight);
-        Value { objective: sum * self.step, violation }
+        Value { objective: sum * self.step + places, violation }
+    }
+
+    /// Steps stay where they are, near to where they were thought to be.
+    fn place_value(&self, iterate: &Iterate, frame: usize) -> f64 {
+        let [creep, near] = self.place_weights();
+        let own = self.stands[frame].iter().zip(&iterate.places[frame]).map(|(stand, &place)| {
+            let before = stand.before.map(|before| place - iterate.places[frame - 1][before]);
+            creep * before.map_or(0.0, Vec3::length_squared) + near * place.length_squared()
+        });
+        own.sum()
     }
 
     fn outside(&self) -> Value {
@@ -332,12 +377,20 @@ impl Plan<'_> {
     }
 
     /// What every sole point does: resting ones are off their place, the others at a height.
-    fn points<'b>(&'b self, frame: usize, data: &'b Data) -> impl Iterator<Item = (usize, Place)> + use<'b> {
+    fn points<'b>(
+        &'b self,
+        iterate: &'b Iterate,
+        frame: usize,
+        data: &'b Data,
+    ) -> impl Iterator<Item = (usize, Place)> + use<'b> {
         let problem = self.problem;
         problem.soles.iter().enumerate().map(move |(index, sole)| {
             let x = data.point(problem.body, sole.joint, sole.point);
             let place = match self.active[frame].iter().find(|active| active.sole == index) {
-                Some(active) => Place::Anchor(x - active.anchor),
+                Some(active) => {
+                    let (anchor, slope) = self.anchor(iterate, frame, active);
+                    Place::Anchor(x - anchor, slope)
+                }
                 None => Place::Height(problem.terrain.height(x)),
             };
             (index, place)
@@ -347,20 +400,21 @@ impl Plan<'_> {
     /// The frame's share of the system. Force rates are left to the caller: they couple two frames.
     pub(crate) fn local(&self, iterate: &Iterate, frame: usize, barrier: f64, s: &mut Scratch) -> Local {
         let (problem, body) = (self.problem, self.problem.body);
-        let (n, m) = (body.dof_count(), self.active[frame].len());
+        let n = body.dof_count();
         iterate.spline.frame_slope(body, frame, &mut s.moment, &mut s.slope);
         let Moment { q, v, a } = &s.moment;
         s.data.inverse_dynamics_derivatives(body, q, v, a, problem.gravity, &mut s.u, &mut s.derivatives);
         let forces = &iterate.forces[frame];
         // before contacts and pushes are taken away: the prior speaks of all forces together
-        let learnt = problem.prior.map(|prior| prior.rows(&s.moment, &s.u, &s.derivatives, problem.terrain));
+        let learnt =
+            problem.prior.map(|prior| prior.rows(frame, &s.moment, &s.u, &s.derivatives, problem.terrain));
         self.torques(frame, forces, &s.data, &mut s.u);
         self.force_slopes(frame, forces, s);
-        let width = 3 * n + 3 * m;
+        let width = 3 * n + self.extra(frame);
         let slope = std::mem::take(&mut s.slope);
         let mut rows = Rows {
             width,
-            columns: [0, n, 2 * n + 3 * m],
+            columns: [0, n, width - n],
             force_column: 2 * n,
             slope: &slope,
             body,
@@ -368,7 +422,7 @@ impl Plan<'_> {
             residuals: Vec::new(),
         };
         self.dynamics_rows(frame, s, &mut rows);
-        self.place_rows(frame, s, &mut rows);
+        self.place_rows(iterate, frame, s, &mut rows);
         if let (Some(PriorRows { residuals, parts }), Some(prior)) = (&learnt, problem.prior) {
             let weight = prior.weight.sqrt();
             for (row, &residual) in residuals.iter().enumerate() {
@@ -452,33 +506,43 @@ impl Plan<'_> {
     }
 
     /// Joints near the take, resting points in their places, the others above the ground.
-    fn place_rows(&self, frame: usize, s: &mut Scratch, rows: &mut Rows) {
+    fn place_rows(&self, iterate: &Iterate, frame: usize, s: &mut Scratch, rows: &mut Rows) {
         let (problem, body, w) = (self.problem, self.problem.body, &self.problem.weights);
         let follow = problem.attention[frame].sqrt() / w.follow;
         let mut jacobian =
-            |data: &Data, joint: usize, x: Vec3, off: Vec3, weight: f64, directions: &[Vec3]| {
-                for direction in directions {
+            |data: &Data, joint: usize, x: Vec3, off: Vec3, weight: f64, rows: &mut Rows, along: &[Vec3]| {
+                let first = rows.entries.len();
+                for direction in along {
                     s.parts[0].fill(0.0);
                     data.point_jacobian(body, joint, x, |k, j| s.parts[0][k] = j.dot(*direction));
                     rows.push(&[&s.parts[0]], off.dot(*direction), weight);
                 }
+                first
             };
         if follow > 0.0 {
             for (&joint, place) in self.followed.iter().zip(&self.places[frame]) {
                 let x = s.data.point(body, joint, Vec3::ZERO);
-                jacobian(&s.data, joint, x, x - *place, follow, &[Vec3::X, Vec3::Y, Vec3::Z]);
+                jacobian(&s.data, joint, x, x - *place, follow, rows, &[Vec3::X, Vec3::Y, Vec3::Z]);
             }
         }
-        for (index, place) in self.points(frame, &s.data) {
+        let first = rows.force_column + 3 * self.active[frame].len();
+        for (index, place) in self.points(iterate, frame, &s.data) {
             let sole = &problem.soles[index];
             let x = s.data.point(body, sole.joint, sole.point);
             match place {
-                Place::Anchor(off) => {
-                    jacobian(&s.data, sole.joint, x, off, 1.0 / w.anchor, &[Vec3::X, Vec3::Y, Vec3::Z]);
+                Place::Anchor(off, slope) => {
+                    let axes = [Vec3::X, Vec3::Y, Vec3::Z];
+                    let start = jacobian(&s.data, sole.joint, x, off, 1.0 / w.anchor, rows, &axes);
+                    let Some((stand, slope)) = slope else { continue };
+                    for (k, axis) in axes.into_iter().enumerate() {
+                        let at = start + k * rows.width + first + 3 * stand;
+                        let entries = slope.transpose() * axis * (-1.0 / w.anchor);
+                        entries.write_to_slice(&mut rows.entries[at..at + 3]);
+                    }
                 }
                 Place::Height(height) if height < 0.0 => {
                     let normal = problem.terrain.normal(x);
-                    jacobian(&s.data, sole.joint, x, normal * height, 1.0 / w.ground, &[normal]);
+                    jacobian(&s.data, sole.joint, x, normal * height, 1.0 / w.ground, rows, &[normal]);
                 }
                 Place::Height(_) => {}
             }
@@ -555,8 +619,8 @@ impl Plan<'_> {
 
 /// What a sole point does.
 pub(crate) enum Place {
-    /// Off its place by this.
-    Anchor(Vec3),
+    /// Off its place by this; which step's place that is, and how it changes with it.
+    Anchor(Vec3, Option<(usize, Mat3)>),
     /// At this height.
     Height(f64),
 }

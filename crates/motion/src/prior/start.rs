@@ -2,7 +2,8 @@
 //! fast, and whose poses at the keys are nearest. By dynamic programming, so it is the best of all such paths.
 //!
 //! The paper starts from poses alone and then from forces; both find the nearest hill. A step of the path goes on by one frame of a take,
-//! stays or skips one for a price, or begins anywhere else for a high one. What is then left at the keys is spread between them.
+//! stays or skips one for a price (never twice in turn where feet are not known), or begins anywhere else for a high one. What is then left at
+//! the keys is spread between them.
 
 use geometry::{Quat, Vec3};
 
@@ -31,14 +32,14 @@ pub(crate) struct Wanted<'a> {
     pub(crate) motion: &'a [Vec<f64>],
     /// Frames of keys, rising, the first and the last among them.
     pub(crate) keys: &'a [usize],
-    /// Points that rest at every frame.
-    pub(crate) resting: &'a [u32],
+    /// Points that rest at every frame, where that is known.
+    pub(crate) resting: &'a [Option<u32>],
     pub(crate) step: f64,
 }
 
 impl Likelihood<'_> {
-    /// Writes the first motion into poses that hold something for all else.
-    pub(crate) fn start(&self, wanted: &Wanted<'_>, poses: &mut [Vec<f64>]) {
+    /// Writes the first motion into poses that hold something for all else; the points that rest in it.
+    pub(crate) fn start(&self, wanted: &Wanted<'_>, poses: &mut [Vec<f64>]) -> Vec<u32> {
         let (prior, count) = (self.prior, wanted.motion.len());
         let step = 1.0 / prior.library.frame_rate_hz;
         let steps = (((count - 1) as f64 * wanted.step / step).round() as usize).max(1) + 1;
@@ -57,6 +58,11 @@ impl Likelihood<'_> {
             self.copy(&here, pose);
         }
         self.meet(wanted, poses);
+        let nearest = |frame: usize| {
+            let t = (frame * (steps - 1)) as f64 / (count - 1) as f64;
+            prior.library.resting[path[t.round() as usize]]
+        };
+        (0..count).map(nearest).collect()
     }
 
     /// Coordinates that the prior knows of, from one pose to another.
@@ -86,7 +92,8 @@ impl Likelihood<'_> {
             let own: Vec<&Vec<f64>> =
                 keys.iter().zip(&pose_cost).filter(|(key, _)| key.0 == frame).map(|(_, cost)| cost).collect();
             for (i, cost) in costs.iter_mut().enumerate() {
-                let feet = (library.resting[i] ^ wanted.resting[frame]).count_ones();
+                let feet =
+                    wanted.resting[frame].map_or(0, |resting| (library.resting[i] ^ resting).count_ones());
                 *cost += FOOT * f64::from(feet) + (rates[i] - speed).length_squared() / unit;
                 *cost += own.iter().map(|list| list[i]).sum::<f64>();
             }
@@ -95,6 +102,8 @@ impl Likelihood<'_> {
         emission(0, &mut costs);
         // how each frame was come to: staying, going on, skipping, or from the cheapest anywhere
         let mut ways: Vec<(Vec<u8>, usize)> = Vec::with_capacity(steps);
+        // feet that are known keep time; without them a path would wait on the spot for the next key
+        let free = wanted.resting.iter().any(Option::is_none);
         for t in 1..steps {
             let cheapest = (0..frames).fold(0, |best, i| if costs[i] < costs[best] { i } else { best });
             let mut next = vec![0.0; frames];
@@ -104,6 +113,10 @@ impl Likelihood<'_> {
                 let tries = [(0, WARP), (1, 0.0), (2, WARP)];
                 for (back, price) in tries {
                     let fits = i >= back && (0..back).all(|k| !is_start[i - k]);
+                    let waits = fits && back != 1 && ways.last().is_some_and(|(from, _)| from[i - back] != 1);
+                    if free && waits {
+                        continue;
+                    }
                     if fits && costs[i - back] + price < best.0 {
                         best = (costs[i - back] + price, back as u8);
                     }
