@@ -37,8 +37,8 @@ use shot::{Characters, GroupMember, LayerError, Registry, Simulation};
 use shared::driver::{Driver, Member};
 
 pub use self::motion::{
-    Band, Belt, FootForce, Footing, MeshFooting, Motion, Physics, PhysicsSummary, Physique, Pushing,
-    RestingPoint, Slope, Worn, retargeted, take,
+    Band, Belt, FootForce, Footing, Footsteps, MeshFooting, Motion, Physics, PhysicsSummary, Physique,
+    Pushing, RestingPoint, Slope, Worn, retargeted, take,
 };
 pub use blend::Blend;
 pub use cloth::Cloth;

@@ -17,7 +17,9 @@ use shot::{Diagnostic, FrameResult, Layer, LayerError, Settings, Simulation, Tar
 use self::figure::Figure;
 pub use self::physics::{FootForce, Physics, PhysicsSummary, RestingPoint};
 pub use self::retarget::retargeted;
-pub use self::settings::{Band, Belt, Footing, MeshFooting, Motion, Physique, Pushing, Slope, Worn};
+pub use self::settings::{
+    Band, Belt, Footing, Footsteps, MeshFooting, Motion, Physique, Pushing, Slope, Worn,
+};
 
 impl Settings for Motion {
     const KIND: &'static str = "motion";
@@ -53,6 +55,16 @@ impl Layer for Motion {
         {
             let message = "poses are kept on ground that stands still";
             found.push(Diagnostic::new("keys", message).with_help("leave `keys` or the `belt` out"));
+        }
+        if let Some(Footing::Belt(_) | Footing::Mesh(_)) = self.ground
+            && self.footsteps == Footsteps::Free
+        {
+            let message = "footsteps are found on level ground and on slopes alone";
+            found.push(Diagnostic::new("footsteps", message).with_help("leave it out: they are the input's"));
+        }
+        if self.variation > 0 && (self.keys.is_empty() || self.follow.is_some()) {
+            let message = "what is followed goes one way; what happens between `keys` may vary";
+            found.push(Diagnostic::new("variation", message).with_help("give `keys` and leave out `follow`"));
         }
         if let Some(Footing::Height(height)) = self.ground {
             found.extend(out_of_reach(height, &input.clip));
@@ -198,6 +210,11 @@ impl Motion {
         Ok(Repair {
             follow: self.follow.map_or(nothing, |follow| follow * figure.unit),
             keys: self.keys.iter().map(key).collect(),
+            footsteps: match self.footsteps {
+                Footsteps::Given => motion::Footsteps::Given,
+                Footsteps::Free => motion::Footsteps::Free,
+            },
+            variation: self.variation,
             friction: self.friction,
             gravity: Vec3::from_array(self.gravity),
             ground,

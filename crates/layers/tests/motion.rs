@@ -2,7 +2,7 @@
 
 use clip::Clip;
 use glam::Vec3;
-use layers::{Band, Belt, Footing, MeshFooting, Motion, Pushing, Slope};
+use layers::{Band, Belt, Footing, Footsteps, MeshFooting, Motion, Pushing, Slope};
 use samples::Walker;
 use shot::{Layer, Target};
 
@@ -134,6 +134,38 @@ fn key_poses_are_kept_and_the_motion_between_is_made() {
     assert!(travel(&track(&clip, &frames, "LeftToeBase"), 2..20) < 1e-3);
 }
 
+/// Feet of a walk against a band that pulls go where they push best; where they are given they stay.
+#[test]
+fn footsteps_are_given_or_solved_for() {
+    let clip = stroll();
+    let band = Band { joint: "Hips".into(), to: [0.0, 0.9, -1.0], stiffness: 200.0, rest: 0.2 };
+    let made = |footsteps: Footsteps| {
+        let springs = vec![band.clone()];
+        baked(&Motion { follow: Some(0.3), springs, footsteps, ..Motion::default() }, &clip)
+    };
+    let [given, free] = [Footsteps::Given, Footsteps::Free].map(made);
+    let [a, b] = [&given, &free].map(|made| track(&clip, &made.0, "LeftToeBase"));
+    // it stands, and elsewhere
+    assert!(travel(&b, 6..16) < 1e-3, "{}", travel(&b, 6..16));
+    assert!(a[10].distance(b[10]) > 3e-3, "{} {}", a[10], b[10]);
+    let residual: f64 = note(&free.1, "root residual").split(' ').next().unwrap().parse().unwrap();
+    assert!(residual < 1e-6, "{:?}", free.1);
+}
+
+#[test]
+fn variations_keep_the_keys_and_differ_between_them() {
+    let clip = stroll();
+    let made = |variation: u32| baked(&Motion { keys: vec![1.1], variation, ..Motion::default() }, &clip).0;
+    let [first, second, third] = [0, 1, 2].map(made);
+    assert_eq!(second, made(1));
+    let hand = [&first, &second, &third].map(|frames| track(&clip, frames, "LeftHand"));
+    let last = hand[0].len() - 1;
+    let farthest = |a: &[Vec3], b: &[Vec3]| a.iter().zip(b).map(|(a, b)| a.distance(*b)).fold(0.0, f32::max);
+    assert!(hand[0][last].distance(hand[1][last]) < 2e-3);
+    assert!(farthest(&hand[0], &hand[1]) > 0.03 && farthest(&hand[1], &hand[2]) > 0.03);
+    assert!(travel(&track(&clip, &second, "LeftToeBase"), 2..20) < 1e-3);
+}
+
 #[test]
 fn a_ramp_is_climbed_and_a_band_holds_back() {
     let clip = samples::hill();
@@ -187,6 +219,10 @@ fn mistakes_get_a_remark() {
         found[0].path() == "ground" && found[0].message().contains("below where the feet go"),
         "{found:?}"
     );
+    let ground = Some(Footing::Belt(Belt { belt: [0.0, 0.0, -1.0], height: None }));
+    let wrong = Motion { ground, footsteps: Footsteps::Free, variation: 1, ..Motion::default() };
+    let paths: Vec<String> = wrong.check(&target).iter().map(|found| found.path().to_string()).collect();
+    assert_eq!(paths, ["footsteps", "variation"]);
     let bare = Target { clip: samples::sheet(), mesh: 0, files: clip::Files::default() };
     assert!(Motion::default().check(&bare)[0].message().contains("no skeleton"));
 }

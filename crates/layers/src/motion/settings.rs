@@ -26,6 +26,13 @@ pub struct Motion {
     /// How much the prior counts; less lets torques and the first guess between the keys count more.
     #[schemars(extend("minimum" = 0.0, "maximum" = 1000.0, "x-usual" = [0.1, 10.0]))]
     pub prior_weight: f64,
+    /// When and where feet come down: as in the input, or solved for. On level ground and slopes.
+    #[serde(skip_serializing_if = "Footsteps::is_given")]
+    pub footsteps: Footsteps,
+    /// Which of the motions that fit the `keys`: 0 is the likeliest, and every other number another one.
+    #[serde(skip_serializing_if = "is_zero")]
+    #[schemars(extend("maximum" = 1000000, "x-usual" = [0, 20]))]
+    pub variation: u32,
     /// Coefficient of friction between feet and ground.
     #[schemars(extend("minimum" = 0.01, "maximum" = 10.0, "x-usual" = [0.1, 2.0]))]
     pub friction: f64,
@@ -43,6 +50,27 @@ pub struct Motion {
     pub springs: Vec<Band>,
     /// Wind, against limbs and trunk as broad as a person's. Default: air that is no hindrance.
     pub wind: Wind,
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+/// When and where feet come down.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Footsteps {
+    /// As in the input.
+    #[default]
+    Given,
+    /// Solved for. With a `prior` the input's footsteps count at the keys alone; otherwise their order is the input's.
+    Free,
+}
+
+impl Footsteps {
+    fn is_given(&self) -> bool {
+        *self == Self::Given
+    }
 }
 
 /// What is stood on.
@@ -163,6 +191,8 @@ impl Default for Motion {
             keys: Vec::new(),
             prior: None,
             prior_weight: 1.0,
+            footsteps: Footsteps::default(),
+            variation: 0,
             friction,
             gravity: gravity.to_array(),
             ground: None,
