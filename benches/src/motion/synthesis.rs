@@ -8,8 +8,8 @@ use clip::{Clip, ReadOptions};
 use followthrough::layers;
 use geometry::Vec3;
 use motion::{
-    Build, Data, Example, External, Guide, Learning, Manner, Prior, Push, Relief, Repair, Repaired, Spring,
-    Take, Terrain,
+    Build, Data, Example, External, Footsteps, Guide, Learning, Manner, Prior, Push, Relief, Repair,
+    Repaired, Spring, Take, Terrain,
 };
 use samples::{Course, Style, Walker};
 use serde_json::{Map, Value, json};
@@ -118,7 +118,16 @@ fn demos(styles: Arc<Prior>) -> Result<Vec<Demo>, String> {
         ("push", Repair { follow: 0.1, external: pushed, ..plain.clone() }),
         ("moon", Repair { gravity: moon, ..strided.clone() }),
         ("slippery", Repair { friction: 0.1, ..strided }),
-        ("resistance", Repair { follow: 0.3, keys: vec![0], external: held, ..plain.clone() }),
+        (
+            "resistance",
+            Repair {
+                follow: 0.3,
+                keys: vec![0],
+                footsteps: Footsteps::Free,
+                external: held,
+                ..plain.clone()
+            },
+        ),
     ]
     .into_iter()
     .map(|(name, repair)| Demo { name, take: walker.clone(), repair })
