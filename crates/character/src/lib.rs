@@ -49,7 +49,7 @@ pub use flesh::{Flesh, Report, Settings};
 pub use kit::{Kit, Method};
 pub use morph::{
     FullMorph, Kernel, Limit, Morph, MorphKit, MorphLaw, MorphPlayer, MorphReport, MorphSettings, Plasticity,
-    PoseSpace, PoseWeights, Target,
+    PoseSpace, PoseWeights, Press, Target,
 };
 pub use nonlinear::Nonlinear;
 pub use player::Player;

@@ -5,7 +5,8 @@
 mod common;
 
 use character::{
-    Error, FullMorph, Kernel, Morph, MorphKit, MorphLaw, MorphPlayer, MorphSettings, Plasticity, Target,
+    Error, FullMorph, Kernel, Morph, MorphKit, MorphLaw, MorphPlayer, MorphSettings, Plasticity, Press,
+    Target,
 };
 use common::{Bar, bar, bent, skinned_points};
 use dynamics::{Body, Integrator, State, Stepper, Substeps};
@@ -234,6 +235,56 @@ fn pushed_in_its_bulged_pose_it_yields_half_as_much_as_with_geometry_alone() {
     let (own, alone) = (give(&hard), give(&geometry));
     println!("yields {own:.5} m with its own stiffness, {alone:.5} m with geometry alone");
     assert!(alone > 1e-3 && own < 0.5 * alone, "{own} {alone}");
+}
+
+/// A firm cushion takes points where they have to go, within the step and whatever the step was; a soft one lets them stay; what is
+/// pushed in here comes out there. Once nothing presses, the flesh is back where it was.
+#[test]
+fn pressed_skin_gives_way_in_the_same_step() {
+    let bar = bar(16, 32);
+    let mut morph = morph(&bar, 700, MorphLaw::Linear, &targets(&bar));
+    let kit = morph.kit(30, H).unwrap();
+    let pose = bent(0.7, 0.1);
+    let top = bar.skin.points.iter().position(|p| (p.x + 0.4375).abs() < 0.03 && p.y > 0.19).unwrap();
+    let down = Vec3::new(0.0, -1.0, 0.0);
+    let moved = |stiffness: f64, depth: f64| {
+        let mut player = MorphPlayer::new(kit.clone());
+        player.step(&pose, &[], 0.0).unwrap();
+        player.press(&[Press { point: top, direction: down, depth, stiffness }]).unwrap();
+        player.step(&pose, &[], H).unwrap();
+        let before = surface(&player);
+        player.press(&[Press { point: top, direction: down, depth, stiffness }]).unwrap();
+        let after = surface(&player);
+        for _ in 0..480 {
+            player.step(&pose, &[], H).unwrap();
+        }
+        let later = surface(&player)[top].distance(before[top]);
+        assert!(later < 1e-4, "not back: {later}");
+        let shifts: Vec<Vec3> = after.iter().zip(&before).map(|(a, b)| *a - *b).collect();
+        (shifts[top].dot(down), shifts)
+    };
+    let (firm, shifts) = moved(1e9, 0.02);
+    // the surface is in single precision, and so is what pushes it
+    assert!((firm / 0.02 - 1.0).abs() < 5e-3, "{firm}");
+    let soft = moved(1.0, 0.02).0;
+    assert!(soft > 0.0 && soft < 1e-4, "{soft}");
+    let out = shifts.iter().map(|shift| -shift.dot(down)).fold(0.0, f64::max);
+    println!("pressed in by {firm} m, out by {out} m elsewhere");
+    assert!(out > 2e-4, "{out}");
+    let mut player = MorphPlayer::new(kit);
+    player.step(&pose, &[], 0.0).unwrap();
+    player.step(&pose, &[], H).unwrap();
+    let before = surface(&player);
+    let press = Press { point: top, direction: down, depth: 0.01, stiffness: 1e4 };
+    for wrong in [
+        Press { point: 1 << 20, ..press },
+        Press { depth: f64::NAN, ..press },
+        Press { direction: Vec3::INFINITY, ..press },
+        Press { stiffness: -1.0, ..press },
+    ] {
+        assert!(player.press(&[press, wrong]).is_err());
+        assert_eq!(surface(&player), before);
+    }
 }
 
 #[test]

@@ -8,7 +8,9 @@ mod common;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-use character::{FullMorph, Joint, Morph, MorphLaw, MorphPlayer, MorphSettings, Plasticity, Skin, Target};
+use character::{
+    FullMorph, Joint, Morph, MorphLaw, MorphPlayer, MorphSettings, Plasticity, Press, Skin, Target,
+};
 use common::{Bar, bar, bent, skinned_points};
 use geometry::Vec3;
 use glam::{DAffine3, Mat4};
@@ -90,11 +92,13 @@ fn nothing_is_allocated_after_it_is_made() {
         let mut player = MorphPlayer::new(kit);
         let mut points = vec![[0.0; 3]; player.kit().point_count()];
         let poses: Vec<[Mat4; 2]> = (0..60).map(|k| bent((0.2 * f64::from(k)).sin(), 0.1)).collect();
+        let presses = [5, 9].map(|point| Press { point, direction: Vec3::Y, depth: 1e-3, stiffness: 1e3 });
         player.step(&poses[0], &[], 0.0).unwrap();
         let before = COUNT.with(Cell::get);
         for pose in &poses {
             player.push(3, Vec3::Y).unwrap();
             player.step(pose, &[], 1.0 / 60.0).unwrap();
+            player.press(&presses).unwrap();
             player.surface(&mut points);
         }
         player.teleport(&poses[0], &[]).unwrap();

@@ -14,7 +14,7 @@ use solid::{Law, Tet};
 use crate::Error;
 use crate::frames::{Frame, Pose};
 
-use super::inertia::Swing;
+use super::inertia::{self, Swing};
 use super::interpolation::Interpolation;
 use super::kit::Places;
 use super::locality::Shares;
@@ -171,6 +171,28 @@ impl FullMorph {
             self.inner_step(channels)?;
         }
         self.pushes.clear();
+        Ok(())
+    }
+
+    /// Takes flesh along to other joints, as across a cut: displaced as it is, and moving as it does, seen from them. They move at
+    /// `velocity`, in m/s.
+    pub fn cut_to(
+        &mut self,
+        world_from_joints: &[Mat4],
+        channels: &[f64],
+        velocity: Vec3,
+    ) -> Result<(), Error> {
+        if !self.started {
+            self.step(world_from_joints, channels, 0.0)?;
+        }
+        let [before, now] = &mut self.poses;
+        now.set(&self.shared.joint_from_rest, world_from_joints)?;
+        before.copy_from(now);
+        for frames in &mut self.frames {
+            Pose::between(&self.poses[0], &self.poses[1], 1.0, frames);
+        }
+        inertia::precede(&mut self.frames[0], self.step * velocity);
+        self.interpolate(channels);
         Ok(())
     }
 

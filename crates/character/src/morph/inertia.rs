@@ -61,6 +61,11 @@ impl Swing {
     }
 }
 
+/// Puts frames where joints were that have come this way since, in metres.
+pub(crate) fn precede(frames: &mut [Frame], way: Vec3) {
+    frames.iter_mut().for_each(|frame| frame.world_from_rest.translation -= way);
+}
+
 /// Masses seen through a basis: UᵀMU, and for every joint the integrals that its motion is multiplied with.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ReducedMass {

@@ -14,9 +14,10 @@ use glam::{Affine3A, Mat4};
 use crate::Error;
 use crate::frames::{Frame, Pose};
 
-use super::inertia::Swing;
+use super::inertia::{self, Swing};
 use super::kit::MorphKit;
 use super::polynomial::dot;
+use super::press::{Press, Presses};
 
 /// A morph that moves.
 pub struct MorphPlayer {
@@ -31,6 +32,11 @@ pub struct MorphPlayer {
     now: Vec<f64>,
     before: Vec<f64>,
     plastic: Vec<f64>,
+    /// q and p before the last step, for a step that is taken again; whether there is one.
+    older: Vec<f64>,
+    older_plastic: Vec<f64>,
+    is_repeatable: bool,
+    presses: Presses,
     /// Force on q from pushes.
     force: Vec<f64>,
     /// ω of every part, and of every target over all flesh.
@@ -100,6 +106,10 @@ impl MorphPlayer {
             now: vec![0.0; r],
             before: vec![0.0; r],
             plastic: vec![0.0; r],
+            older: vec![0.0; r],
+            older_plastic: vec![0.0; r],
+            is_repeatable: false,
+            presses: Presses::new(r),
             force: vec![0.0; r],
             parts: vec![0.0; kit.interpolation.len()],
             weights: vec![0.0; targets],
@@ -219,6 +229,47 @@ impl MorphPlayer {
         self.settle();
         self.remainder = 0.0;
         self.started = true;
+        self.is_repeatable = false;
+        self.show();
+        Ok(())
+    }
+
+    /// Takes flesh along to other joints, as across a cut: displaced as it is, and moving as it does, seen from them. They move at
+    /// `velocity`, in m/s.
+    pub fn cut_to(
+        &mut self,
+        world_from_joints: &[Mat4],
+        channels: &[f64],
+        velocity: Vec3,
+    ) -> Result<(), Error> {
+        if !self.started {
+            self.teleport(world_from_joints, channels)?;
+        }
+        let [before, now] = &mut self.poses;
+        now.set(&self.kit.joint_from_rest, world_from_joints)?;
+        before.copy_from(now);
+        self.channels.iter_mut().for_each(|own| put(channels, own));
+        for frames in &mut self.frames {
+            Pose::between(&self.poses[0], &self.poses[1], 1.0, frames);
+        }
+        inertia::precede(&mut self.frames[0], self.kit.step * velocity);
+        self.interpolate(1.0);
+        self.remainder = 0.0;
+        self.is_repeatable = false;
+        self.show();
+        Ok(())
+    }
+
+    /// Takes the last step of [`MorphPlayer::step`] again, with the skin pressed: for contact. Nothing happens before the first step.
+    pub fn press(&mut self, presses: &[Press]) -> Result<(), Error> {
+        if !self.is_repeatable {
+            return Ok(());
+        }
+        self.presses.set(presses, &self.kit.surface, &self.frames[1], &self.now)?;
+        std::mem::swap(&mut self.before, &mut self.now);
+        self.before.copy_from_slice(&self.older);
+        self.plastic.copy_from_slice(&self.older_plastic);
+        self.solve_step(true);
         self.show();
         Ok(())
     }
@@ -282,6 +333,7 @@ impl MorphPlayer {
         }
         let [_, last, next] = &mut self.frames;
         next.copy_from_slice(last);
+        self.is_repeatable = false;
         self.interpolate(1.0);
         self.show();
         Ok(())
@@ -324,7 +376,6 @@ impl MorphPlayer {
             *swing = Swing::new(&self.frames[0][joint], &self.frames[1][joint], &self.frames[2][joint]);
         }
         self.interpolate(s);
-        let r = self.now.len();
         let inverse = 1.0 / (h * h);
         // what does not change while iterating
         self.scratch.residual.iter_mut().zip(&self.force).for_each(|(to, force)| *to = -force);
@@ -337,10 +388,23 @@ impl MorphPlayer {
                 mass.add_inertia(share * inverse, &self.swings, states, gravity, turned, residual);
             }
         }
+        self.is_repeatable = true;
+        self.solve_step(false);
+        self.frames.rotate_left(1);
+        self.steps += 1;
+    }
+
+    /// Newton's method from where the coordinates are to the end of the step, whose constant part stands in the residual.
+    fn solve_step(&mut self, is_pressed: bool) {
+        let h = self.kit.step;
+        let (r, inverse) = (self.now.len(), 1.0 / (h * h));
         self.scratch.next.copy_from_slice(&self.now);
         for _ in 0..self.iterations {
             self.energy = self.evaluate(h, inverse);
             let Scratch { gradient, matrix, spare, next, mass, .. } = &mut self.scratch;
+            if is_pressed {
+                self.presses.add(next, gradient, matrix);
+            }
             if !solve(matrix, gradient, r) {
                 // bent so far that stiffness is lost: that of the rest shapes is always there
                 spare.fill(0.0);
@@ -348,19 +412,23 @@ impl MorphPlayer {
                     spare.iter_mut().zip(own).for_each(|(to, own)| *to += weight.max(0.0) * own);
                 }
                 spare.iter_mut().zip(mass.iter()).for_each(|(to, mass)| *to += inverse * mass);
+                if is_pressed {
+                    spare.iter_mut().zip(&self.presses.matrix).for_each(|(to, own)| *to += own);
+                }
                 solve(spare, gradient, r);
             }
             next.iter_mut().zip(gradient.iter()).for_each(|(q, step)| *q -= step);
         }
+        self.older.copy_from_slice(&self.before);
+        self.older_plastic.copy_from_slice(&self.plastic);
         std::mem::swap(&mut self.before, &mut self.now);
         self.now.copy_from_slice(&self.scratch.next);
         if !self.now.iter().all(|q| q.is_finite()) {
             self.settle();
             self.resets += 1;
+            self.is_repeatable = false;
         }
         self.flow(h);
-        self.frames.rotate_left(1);
-        self.steps += 1;
     }
 
     /// The residual and the matrix at `next`, into gradient and matrix; the elastic energy.
