@@ -1,18 +1,22 @@
 //! `morph`: sculpted shapes that are alive. At this pose the biceps is thick and hard, at that one slack; between them it moves.
 
+mod channels;
 mod poses;
 mod simulation;
+mod touch;
 
 use std::collections::BTreeMap;
 
 use character::{Kernel, MorphLaw, MorphPlayer};
-use clip::{FilePath, Mesh, Selector};
+use clip::{Clip, FilePath, Mesh, Selector};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use solid::Material;
 
 use shot::{Diagnostic, Layer, LayerError, Settings, Simulation, Target};
 
+use crate::shared::Contact;
+use crate::shared::driver::LOOK_AHEAD;
 use crate::shared::idle::Idle;
 
 use simulation::Alive;
@@ -41,9 +45,18 @@ pub struct Morph {
     /// How much is smoothed between targets, in mean distances between them; 0 meets every target.
     #[schemars(extend("minimum" = 0.0, "maximum" = 10.0))]
     pub smoothing: f64,
-    /// Names of morph targets of the mesh whose weights, as they are animated, are numbers of the pose beside the joints.
+    /// Numbers of the pose beside the joints: names of morph targets of the mesh, whose weights count as they are animated; `"speed of "` and a
+    /// joint, in m/s; `"touch of "` and a joint, 1 while `contact` presses its skin.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub channels: Vec<String>,
+    /// Pose weights per vertex: flesh of a joint heeds the pose of joints at most so many links away, and a wrist does not move a chest.
+    /// Default: the pose of the whole body counts everywhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("minimum" = 0, "maximum" = 1000, "x-usual" = [0, 20]))]
+    pub pose_reach: Option<usize>,
+    /// What the skin may not pass through: itself, other meshes, simple shapes. Needs `modes`. Default: nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub contact: Option<Contact>,
     /// In m/s². The sculptor's shapes usually hang already, so there is none.
     #[schemars(extend("minimum" = -100.0, "maximum" = 100.0, "x-usual" = [-50.0, 50.0]))]
     pub gravity: [f64; 3],
@@ -164,6 +177,8 @@ impl Default for Morph {
             interpolation: Interpolation::Biharmonic,
             smoothing: 0.0,
             channels: Vec::new(),
+            pose_reach: None,
+            contact: None,
             gravity: [0.0; 3],
             follow: None,
             steps_per_second: 240.0,
@@ -174,7 +189,7 @@ impl Default for Morph {
 impl Settings for Morph {
     const KIND: &'static str = "morph";
     const SUMMARY: &'static str = "sculpted shapes at poses, each elastic in its own way";
-    const VERSION: u32 = 2;
+    const VERSION: u32 = 3;
 }
 
 impl Layer for Morph {
@@ -196,12 +211,14 @@ impl Layer for Morph {
                 Diagnostic::new("forces", message).with_help("say `modes = 0`, or `forces = \"stvk\"`"),
             );
         }
-        let shapes = || mesh.morph_targets.iter().map(|target| target.name.as_str());
-        for (k, channel) in
-            self.channels.iter().enumerate().filter(|(_, name)| mesh.morph_target(name).is_none())
-        {
-            found.push(Diagnostic::unknown(format!("channels[{k}]"), "morph target", channel, shapes()));
+        if self.modes == 0 && self.contact.is_some() {
+            let message = "only a morph of few modes keeps out of itself and of other things";
+            found.push(
+                Diagnostic::new("contact", message).with_help("say `modes = 30`, or another number above 0"),
+            );
         }
+        found.extend(self.contact.iter().flat_map(|contact| contact.check("contact", input)));
+        found.extend(channels::check(&self.channels, self.contact.is_some(), input));
         check_material("material".into(), Some(&self.material), &mut found);
         for (k, target) in self.targets.iter().enumerate() {
             target.check(input, k, &self.targets[..k], &mut found);
@@ -233,11 +250,25 @@ impl Layer for Morph {
                 "`creep` is 0: it never gives way",
             );
         }
+        idle.say_contact(self.contact.as_ref());
         idle.0
     }
 
     fn suits(&self, mesh: &Mesh) -> bool {
         mesh.skin.is_some()
+    }
+
+    fn look_ahead(&self, input: &Target) -> usize {
+        // a pose that is a frame's is read before the first
+        if self.targets.iter().any(|target| target.frame.is_some()) {
+            input.clip.frame_count()
+        } else {
+            LOOK_AHEAD
+        }
+    }
+
+    fn scenery(&self, input: &Target) -> Result<Vec<Clip>, LayerError> {
+        self.contact.as_ref().map_or(Ok(Vec::new()), |contact| contact.scenery(input))
     }
 
     fn prepare(&self, input: &Target) -> Result<Box<dyn Simulation>, LayerError> {

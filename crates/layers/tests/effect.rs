@@ -329,6 +329,8 @@ fn every_setting_of_morph_has_an_effect() {
             ("forces", "\"stvk\""),
             ("interpolation", "\"gaussian\""),
             ("channels", "[\"bulged\"]"),
+            ("pose_reach", "0"),
+            ("contact", "{ thickness = 1e-3 }"),
             ("follow", "{ joint = \"hand\" }"),
             ("targets[0].young", "1e3"),
             ("targets[0].material", "\"muscle\""),

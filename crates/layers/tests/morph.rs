@@ -66,6 +66,128 @@ fn the_muscle_swells_what_follows_stays_and_a_resumed_bake_is_the_same() {
     assert_eq!(resumed.clip.frame(16).unwrap(), b);
 }
 
+/// A figure of every frame.
+fn figure(bake: &Bake, name: &str) -> Vec<f64> {
+    bake.layers[0].figures.iter().map(|figures| figures.get(name).unwrap_or(f64::NAN)).collect()
+}
+
+/// Pairs of triangles of the first mesh that cross in a frame.
+fn crossings(clip: &clip::Clip, index: usize) -> usize {
+    let (points, triangles) =
+        (clip.frame(index).unwrap().points.swap_remove(0), clip.meshes[0].point_triangles());
+    let surface =
+        contact::AuditedSurface { name: "", points: &points, triangles: &triangles, is_obstacle: false };
+    contact::audit(&[surface]).unwrap().len()
+}
+
+fn nothing_crosses(bake: &Bake) {
+    for name in ["intersections/itself", "intersections/obstacles"] {
+        let crossings = figure(bake, name);
+        assert!(crossings.iter().all(|count| *count == 0.0), "{name}: {crossings:?}");
+    }
+    assert!(bake.layers[0].fallbacks.is_empty(), "{:?}", bake.layers[0].fallbacks);
+}
+
+/// A ball that sinks into the biceps by 4 cm while the arm hangs and bends.
+const BALL: &str = "modes = 20
+[layer.contact]
+thickness = 1e-3
+obstacles = [{ shape = \"sphere\", radius = 0.06, centre = [-0.15, 1.16, 0.0], velocity = [0.0, -0.12, 0.0] }]
+";
+
+#[test]
+fn a_ball_dents_the_flesh_and_goes_through_nothing() {
+    let bake = |layer: &str, frames: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let bake = bake_in(folder.path(), &shot(layer, TARGETS), frames).unwrap();
+        (folder, bake)
+    };
+    let ((_folder, free), (_other, pressed)) = (bake("modes = 20", "0-10"), bake(BALL, "0-10"));
+    nothing_crosses(&pressed);
+    let (a, b) = (free.clip.frame(10).unwrap(), pressed.clip.frame(10).unwrap());
+    // that deep at the end, were nothing in the way
+    let centre = glam::Vec3::new(-0.15, 1.16 - 0.12 * 10.0 / 24.0, 0.0);
+    let inside = |frame: &clip::Frame| {
+        frame.points[0].iter().map(|p| 0.06 - glam::Vec3::from(*p).distance(centre)).fold(0.0, f32::max)
+    };
+    println!("{} m inside without contact, {} m with", inside(&a), inside(&b));
+    assert!(inside(&a) > 0.015 && inside(&b) < 5e-4);
+    // what the ball takes comes out elsewhere: flesh is pressed in its own coordinates, not just its skin pushed in
+    let far = |k: usize| glam::Vec3::from(a.points[0][k]).distance(centre) > 0.1;
+    let elsewhere = (0..a.points[0].len())
+        .filter(|k| far(*k))
+        .map(|k| glam::Vec3::from(a.points[0][k]).distance(glam::Vec3::from(b.points[0][k])));
+    let elsewhere = elsewhere.fold(0.0, f32::max);
+    println!("{elsewhere} m elsewhere; pressed points {:?}", figure(&pressed, "contact/pressed points"));
+    assert!(elsewhere > 5e-4, "{elsewhere}");
+
+    let folder = tempfile::tempdir().unwrap();
+    bake_in(folder.path(), &shot(BALL, TARGETS), "0-6").unwrap();
+    let resumed = bake_in(folder.path(), &shot(BALL, TARGETS), "0-10").unwrap();
+    assert_eq!(resumed.clip.frame(10).unwrap(), b);
+}
+
+/// Bent by 120° a single model folds into itself.
+#[test]
+fn with_contact_a_fold_does_not_cross_itself() {
+    let single = "[[layer.targets]]\nname = \"slack\"\nyoung = 6e3\n";
+    let bake = |layer: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let bake = bake_in(folder.path(), &shot(layer, single), "0-16").unwrap();
+        (folder, bake)
+    };
+    let (_folder, free) = bake("modes = 12");
+    let crossed: Vec<usize> = (10..=16).map(|index| crossings(&free.clip, index)).collect();
+    println!("without contact {crossed:?} pairs cross");
+    assert!(crossed.iter().any(|count| *count > 0));
+    let (_other, kept) = bake("modes = 12\n[layer.contact]\nthickness = 1e-3");
+    nothing_crosses(&kept);
+    assert!(figure(&kept, "contact/pressed points").iter().any(|count| *count > 0.0));
+}
+
+/// A hand that is cocked while the elbow is stretched swells the biceps. In this shot it turns as the elbow bends: with pose weights of the whole body
+/// it swells a little then, too; with weights per vertex flesh of the upper arm does not heed the hand.
+#[test]
+fn with_a_reach_a_hand_does_not_move_the_biceps() {
+    let targets = "[[layer.targets]]\nname = \"slack\"\nyoung = 2e4\n\
+        [[layer.targets]]\nname = \"bent\"\nturns = { elbow = [0.0, 0.0, 120.0], upper = [0.0, 0.0, 20.0] }\nyoung = 2e4\n\
+        [[layer.targets]]\nname = \"cocked\"\nshape = \"bulged\"\nturns = { hand = [0.0, 0.0, 17.0] }\nyoung = 2e4\n";
+    let biceps = |layer: &str| {
+        let text = shot(layer, targets);
+        let folder = tempfile::tempdir().unwrap();
+        let bake = bake_in(folder.path(), &text, "0-20").unwrap();
+        let input = reader().parse("shot", &text, "".as_ref()).unwrap().open_input().unwrap();
+        let (a, b) = (input.frame(20).unwrap(), bake.clip.frame(20).unwrap());
+        let muscle = &input.meshes[0].group("muscle").unwrap().weights;
+        let points: Vec<usize> = (0..muscle.len()).filter(|&k| muscle[k] > 0.8).collect();
+        let place = |frame: &clip::Frame, k: usize| glam::Vec3::from(frame.points[0][k]);
+        points.iter().map(|&k| place(&a, k).distance(place(&b, k))).sum::<f32>() / points.len() as f32
+    };
+    let (whole, local) = (biceps("modes = 12"), biceps("modes = 12\npose_reach = 1"));
+    println!("swells by {whole} m with weights of the whole body, {local} m with weights per vertex");
+    assert!(whole > 4e-3 && local < 0.4 * whole, "{local} {whole}");
+}
+
+#[test]
+fn speed_and_touch_are_numbers_of_a_pose() {
+    let bake = |layer: &str, value: f64| {
+        let targets = format!(
+            "[[layer.targets]]\nname = \"plain\"\nchannels = [0.0]\nyoung = 1e4\n[[layer.targets]]\nname = \"other\"\n\
+             shape = \"bulged\"\nchannels = [{value}]\nyoung = 1e4\n"
+        );
+        let folder = tempfile::tempdir().unwrap();
+        let bake = bake_in(folder.path(), &shot(layer, &targets), "0-10").unwrap();
+        figure(&bake, "targets/other")
+    };
+    // still at first, then the forearm swings
+    let fast = bake("modes = 8\nchannels = [\"speed of hand\"]", 2.0);
+    println!("speed {fast:?}");
+    assert!(fast[2].abs() < 1e-6 && fast[10] > 0.2, "{fast:?}");
+    let touched = bake(&format!("channels = [\"touch of upper\"]\n{BALL}"), 1.0);
+    println!("touch {touched:?}");
+    assert!(touched[0].abs() < 1e-9 && touched[10] > 0.3 && touched[10] <= 1.0, "{touched:?}");
+}
+
 #[test]
 fn every_dial_changes_the_result() {
     let bake = |layer: &str, targets: &str| {
@@ -115,6 +237,10 @@ fn mistakes_are_named() {
     assert!(mistakes("material = \"flesh\"", TARGETS).contains("flesh"));
     assert!(mistakes("forces = \"warped\"", TARGETS).contains("polynomial"));
     assert!(mistakes("channels = [\"smile\"]", TARGETS).contains("smile"));
+    assert!(mistakes("channels = [\"speed of hnd\"]", TARGETS).contains("hnd"));
+    assert!(mistakes("channels = [\"touch of hand\"]", TARGETS).contains("always 0"));
+    assert!(mistakes("modes = 0\ncontact = {}", TARGETS).contains("few modes"));
+    assert!(mistakes("contact = { thickness = 1.0 }", TARGETS).contains("no room"));
     // two at one pose are found when the layer is prepared
     let folder = tempfile::tempdir().unwrap();
     let same = TARGETS.replace("turns = { elbow = [0.0, 0.0, 120.0], upper = [0.0, 0.0, 20.0] }", "");
