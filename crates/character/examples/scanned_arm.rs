@@ -12,6 +12,7 @@ use std::error::Error;
 
 use arm::{ELBOW, bent, joints, read};
 use character::{Flesh, Kit, Method, Nonlinear, Player, Settings};
+use geometry::Vec3;
 use solid::{Law, Material};
 
 const RATE: f64 = 30.0;
