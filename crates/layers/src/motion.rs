@@ -325,6 +325,14 @@ impl Simulation for Moving {
             result.figures.add("unlike what was learnt/share", "", strange);
         }
         let report = &self.repaired.report;
+        if let Some((frames, newtons)) = report.unborne.clone().filter(|found| found.0.contains(&at)) {
+            let [from, to] = [frames.start, frames.end - 1]
+                .map(|frame| (frame + self.figure.first) as f64 / self.figure.take.frame_rate_hz);
+            let fallen = frames.map(|frame| report.follow[frame]).fold(0.0, f64::max) / self.figure.unit;
+            result.warnings.push(format!(
+                "the input hovers: from {from:.2} s to {to:.2} s no foot is near the ground, and {newtons:.0} N are missing that would hold it there; it falls, {fallen:.2} m at most. Give the `ground` that it stands on"
+            ));
+        }
         if !self.repaired.solution.converged && !obeys_physics(report) {
             let missing = report.root_residual * weight;
             let seconds = (report.root_frame + self.figure.first) as f64 / self.figure.take.frame_rate_hz;

@@ -418,3 +418,35 @@ fn on_a_treadmill_feet_go_with_the_belt() {
     let kept = Motion { keys: vec![0.5], ..settings }.check(&target);
     assert!(kept[0].message().contains("stands still"), "{kept:?}");
 }
+
+/// Under each foot that bears something stands a cone as wide as friction lets a force lean; a foot in the air has none.
+#[test]
+fn friction_cones_stand_under_the_feet_that_bear() {
+    let clip = stroll();
+    let physics = layers::Physics::of(&clip).unwrap();
+    let shown = physics.with_forces(&clip);
+    let mesh = shown.mesh_index("friction cones").unwrap();
+    let (mut borne, mut free) = (0, 0);
+    for index in 0..clip.frame_count() {
+        let feet = physics.ground_forces(index);
+        let points = &shown.checked_frame(index).unwrap().points[mesh];
+        for (cone, foot) in points.chunks(points.len() / feet.len()).zip(&feet) {
+            let lowest = cone.iter().map(|p| Vec3::from(*p)).min_by(|a, b| a.y.total_cmp(&b.y)).unwrap();
+            match foot.place {
+                Some(place) => {
+                    borne += 1;
+                    assert!(lowest.distance(place.as_vec3()) < 1e-5, "{lowest} {place}");
+                    for p in cone {
+                        let up = Vec3::from(*p) - lowest;
+                        assert!(up.x.hypot(up.z) < 0.8 * up.y + 1e-5 && up.y < 0.15, "{up}");
+                    }
+                }
+                None => {
+                    free += 1;
+                    assert!(cone.iter().all(|p| Vec3::from(*p) == lowest));
+                }
+            }
+        }
+    }
+    assert!(borne > 20 && free > 5, "{borne} {free}");
+}

@@ -17,6 +17,8 @@ const GRAVITY: Vec3 = Vec3::new(0.0, -9.81, 0.0);
 const FRICTION: f64 = 0.8;
 /// Metres of arrow for a body weight.
 const ARROW: f64 = 0.8;
+/// Metres that a friction cone is high.
+const CONE: f64 = 0.14;
 /// Corners of an arrow's shaft.
 const SIDES: usize = 8;
 
@@ -107,22 +109,28 @@ impl Physics {
     }
 
     /// The clip with a mesh `forces`: an arrow at each foot's centre of pressure, 0.8 m for a body weight, a ball at the centre of mass
-    /// and one at the centre of pressure of both feet.
+    /// and one at the centre of pressure of both feet; and a mesh `friction cones`, on their tips where the arrows begin: an arrow that leaves
+    /// its cone through the side asks for more friction than there is.
     pub fn with_forces(&self, clip: &Clip) -> Clip {
-        let shapes = self.feet() + 2;
-        let mut faces = Faces::default();
-        for shape in 0..shapes {
-            push_faces(&mut faces, (shape * POINTS) as u32);
+        let first = self.figure.first;
+        let frames = 0..clip.frame_count();
+        let shapes: Vec<_> = frames.clone().map(|frame| self.shapes(frame)).collect();
+        let cones: Vec<_> = frames.clone().map(|frame| self.cones(frame)).collect();
+        let mut added = vec![Vec::new(); clip.frame_count()];
+        let mut shown = clip.clone();
+        for (name, color, points) in
+            [("forces", [0.72, 0.07, 0.05, 1.0], shapes), ("friction cones", [0.93, 0.72, 0.25, 1.0], cones)]
+        {
+            let rest = points.get(first).cloned().unwrap_or_default();
+            let mut faces = Faces::default();
+            (0..rest.len() / POINTS).for_each(|shape| push_faces(&mut faces, (shape * POINTS) as u32));
+            let mut mesh = Mesh::from_faces(name, rest, faces);
+            mesh.parts[0].material = Some(shown.materials.len());
+            shown.meshes.push(mesh);
+            shown.materials.push(Material::plain(name, color));
+            added.iter_mut().zip(points).for_each(|(added, points)| added.push(points));
         }
-        let added: Vec<Vec<[f32; 3]>> = (0..clip.frame_count()).map(|frame| self.shapes(frame)).collect();
-        let rest = added.get(self.figure.first).cloned().unwrap_or_default();
-        let mut mesh = Mesh::from_faces("forces", rest, faces);
-        mesh.parts[0].material = Some(clip.materials.len());
-        let frames = WithForces { frames: clip.frames().clone(), added };
-        let mut shown = clip.with_frames(Arc::new(frames));
-        shown.meshes.push(mesh);
-        shown.materials.push(Material::plain("forces", [0.72, 0.07, 0.05, 1.0]));
-        shown
+        shown.with_frames(Arc::new(WithForces { frames: clip.frames().clone(), added }))
     }
 
     /// In kg.
@@ -188,6 +196,25 @@ impl Physics {
         push_ball(&mut points, hidden, 0.035);
         let pressure = self.found.pressures[at];
         push_ball(&mut points, pressure.unwrap_or(hidden), if pressure.is_some() { 0.022 } else { 0.0 });
+        self.narrow(&points)
+    }
+
+    /// Points of a friction cone for each foot at a frame of the clip; of a foot that bears nothing a single point.
+    fn cones(&self, frame: usize) -> Vec<[f32; 3]> {
+        let mut points = Vec::with_capacity(self.feet() * POINTS);
+        let at = frame.saturating_sub(self.figure.first).min(self.found.forces.len() - 1);
+        let normal = self.found.ground.normal;
+        for FootForce { place, .. } in self.foot_forces(at) {
+            let tip = place.map_or(self.found.centers[at], |place| place * self.figure.unit);
+            let high = if place.is_some() { CONE } else { 0.0 };
+            let ring = |share: f64| (tip + normal * (share * high), FRICTION * share * high);
+            push_rings(&mut points, tip, tip + normal * high, normal, [ring(0.35), ring(0.7), ring(1.0)]);
+        }
+        self.narrow(&points)
+    }
+
+    /// Points in metres of the figure as those of the clip.
+    fn narrow(&self, points: &[Vec3]) -> Vec<[f32; 3]> {
         points.iter().map(|p| (*p / self.figure.unit).as_vec3().to_array()).collect()
     }
 }
@@ -234,10 +261,11 @@ fn push_ball(points: &mut Vec<Vec3>, middle: Vec3, radius: f64) {
     push_rings(points, middle - Vec3::Y * radius, middle + Vec3::Y * radius, Vec3::Y, rings);
 }
 
-/// Frames with one mesh more.
+/// Frames with some meshes more.
 struct WithForces {
     frames: Arc<dyn Frames>,
-    added: Vec<Vec<[f32; 3]>>,
+    /// By frame and mesh.
+    added: Vec<Vec<Vec<[f32; 3]>>>,
 }
 
 impl Frames for WithForces {
@@ -247,7 +275,7 @@ impl Frames for WithForces {
 
     fn read(&self, index: usize) -> clip::Result<Frame> {
         let mut frame = self.frames.read(index)?;
-        frame.points.push(self.added.get(index).cloned().unwrap_or_default());
+        frame.points.extend(self.added.get(index).cloned().unwrap_or_default());
         Ok(frame)
     }
 }
