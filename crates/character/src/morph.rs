@@ -23,7 +23,7 @@ mod target;
 mod volume;
 
 use geometry::{Bounds, TetMesh, Vec3};
-use glam::{DAffine3, Mat4};
+use glam::DAffine3;
 
 use crate::Error;
 use crate::bones::{Joint, Skin};
@@ -99,8 +99,6 @@ pub struct Morph {
     targets: Vec<Elastic>,
     /// Linear modes of every target, as they were last asked for.
     modes: Vec<Option<Modes>>,
-    /// How the flesh of every joint is accelerated, in m/s², where that is known.
-    usual: Option<Vec<f64>>,
     size: f64,
 }
 
@@ -133,8 +131,8 @@ impl Morph {
         let size = Bounds::of(skin.points.iter().copied()).diagonal();
         let joint_from_rest = joints.iter().map(|joint| joint.rest_from_joint.inverse()).collect();
         let space = PoseSpace::new(&parents, settings.channels);
-        let (targets, modes, usual) = (Vec::new(), Vec::new(), None);
-        Self { skin, joint_from_rest, parents, settings, volume, space, targets, modes, usual, size }
+        let (targets, modes) = (Vec::new(), Vec::new());
+        Self { skin, joint_from_rest, parents, settings, volume, space, targets, modes, size }
     }
 
     /// Adds a target. What was made for others stays.
@@ -152,49 +150,6 @@ impl Morph {
         self.targets.push(elastic);
         self.modes.push(None);
         Ok(())
-    }
-
-    /// Says how joints usually move: poses at three instants, `seconds` apart, as often as one likes. Coordinates are then chosen for what
-    /// that does to the flesh; without, for joints that are all accelerated alike.
-    pub fn expect(&mut self, moves: &[[Vec<Mat4>; 3]], seconds: f64) -> Result<(), Error> {
-        let count = self.joint_from_rest.len();
-        let places = self.middles();
-        let mut squares = vec![0.0; count];
-        let mut poses = [(); 3].map(|()| Pose::rest(&self.joint_from_rest));
-        let mut frames = [(); 3].map(|()| vec![Frame::REST; count]);
-        for instants in moves {
-            for ((pose, frames), world) in poses.iter_mut().zip(&mut frames).zip(instants) {
-                pose.set(&self.joint_from_rest, world)?;
-                Pose::between(pose, pose, 1.0, frames);
-            }
-            for (joint, square) in squares.iter_mut().enumerate() {
-                for place in places[joint] {
-                    let [a, b, c] =
-                        [0, 1, 2].map(|k: usize| frames[k][joint].world_from_rest.transform_point3(place));
-                    *square += (a - 2.0 * b + c).length_squared() / (4.0 * moves.len() as f64);
-                }
-            }
-        }
-        let usual = squares.iter().map(|square| square.sqrt() / (seconds * seconds)).collect();
-        self.usual = Some(usual).filter(|_| !moves.is_empty() && seconds > 0.0);
-        self.modes.fill_with(|| None);
-        Ok(())
-    }
-
-    /// The middle of every joint's flesh, and three places around it as far away as its points are in the mean.
-    fn middles(&self) -> Vec<[Vec3; 4]> {
-        let points = self.volume.mesh.points();
-        let of = |joint: usize| {
-            let shares = points.iter().zip(&self.volume.joints).flat_map(|(x, row)| {
-                row.iter().filter(move |share| share.0 as usize == joint).map(move |share| (*x, share.1))
-            });
-            let whole: f64 = shares.clone().map(|share| share.1).sum::<f64>().max(f64::MIN_POSITIVE);
-            let middle = shares.clone().map(|(x, share)| share * x).sum::<Vec3>() / whole;
-            let square = shares.map(|(x, share)| share * x.distance_squared(middle)).sum::<f64>() / whole;
-            let far = square.sqrt();
-            [middle, middle + far * Vec3::X, middle + far * Vec3::Y, middle + far * Vec3::Z]
-        };
-        (0..self.joint_from_rest.len()).map(of).collect()
     }
 
     /// How many targets.
@@ -240,7 +195,7 @@ impl Morph {
         let nonlinear = self.settings.law == MorphLaw::Stvk;
         for (target, modes) in self.targets.iter().zip(&mut self.modes) {
             if modes.as_ref().is_none_or(|modes| modes.values.len() < count.min(unknowns)) {
-                *modes = Some(Modes::new(&self.volume, target, count, nonlinear, self.usual.as_deref())?);
+                *modes = Some(Modes::new(&self.volume, target, count, nonlinear)?);
             }
         }
         Ok(())

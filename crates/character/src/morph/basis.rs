@@ -35,7 +35,7 @@ const DERIVED: usize = 8;
 const LEAST_EXCITED: f64 = 0.02;
 /// First modes of targets that differ by less than this part are one; frequencies then err by its square.
 const ALIKE: f64 = 0.05;
-/// What joints do to flesh, in m/s², where nobody says.
+/// What joints do to flesh, in m/s².
 const USUAL_ACCELERATION: f64 = 5.0;
 /// Joints that move less than this part of all flesh, fingers and lids, excite nothing that would be worth a coordinate.
 const LEAST_MOVED: f64 = 1e-3;
@@ -44,20 +44,17 @@ const NEGLIGIBLE: f64 = 1e-9;
 
 impl Modes {
     /// The `count` slowest of a target, fewer where there are not so many unknowns.
-    ///
-    /// `usual` has for every joint how its flesh is accelerated, in m/s², where that is known.
     pub(crate) fn new(
         volume: &Volume,
         target: &Elastic,
         count: usize,
         nonlinear: bool,
-        usual: Option<&[f64]>,
     ) -> Result<Self, Error> {
         let (values, vectors) = lowest(volume, target, count)?;
         let first = values.first().copied().unwrap_or(1.0);
         // as far as joints that are jerked throw the flesh: beside it, shapes between sculpts have a size
         let far = USUAL_ACCELERATION * target.masses.iter().sum::<f64>().sqrt() / first;
-        let fields = fields(volume, target, usual);
+        let fields = fields(volume, target);
         let excited = |mode: &[Vec3]| {
             let sum: f64 = fields.iter().map(|f| weighted(&target.masses, mode, f).powi(2)).sum();
             sum.sqrt().clamp(LEAST_EXCITED, 1.0)
@@ -141,13 +138,12 @@ fn derivatives(volume: &Volume, target: &Elastic, usual: &[Vec<Vec3>]) -> Result
     Ok(found)
 }
 
-/// The accelerations that joints bring about: along x, y and z, and the nine linear fields, twelve ways in which inertia of a joint's frame
-/// acts. Each of unit length, or, where it is known how joints move, of their part of what all flesh would have that is accelerated as usual.
-fn fields(volume: &Volume, target: &Elastic, usual: Option<&[f64]>) -> Vec<Vec<Vec3>> {
+/// The accelerations that joints bring about, each of unit length: along x, y and z, and the nine linear fields, twelve ways in which
+/// inertia of a joint's frame acts.
+fn fields(volume: &Volume, target: &Elastic) -> Vec<Vec<Vec3>> {
     let count = volume.known.len();
     let last = volume.joints.iter().flatten().map(|share| share.0 + 1).max().unwrap_or(0);
-    let whole = target.masses.iter().sum::<f64>();
-    let least = LEAST_MOVED * whole;
+    let least = LEAST_MOVED * target.masses.iter().sum::<f64>();
     let mut found = Vec::new();
     for joint in 0..last {
         let share =
@@ -158,9 +154,6 @@ fn fields(volume: &Volume, target: &Elastic, usual: Option<&[f64]>) -> Vec<Vec<V
         if mass <= least {
             continue;
         }
-        let strong = usual.map_or(1.0, |usual| {
-            usual.get(joint as usize).copied().unwrap_or(0.0) / USUAL_ACCELERATION * (mass / whole).sqrt()
-        });
         let centre = (0..count).map(|v| free(v) * target.rest[v]).sum::<Vec3>() / mass;
         for field in 0..12 {
             let at = |v: usize| {
@@ -171,8 +164,8 @@ fn fields(volume: &Volume, target: &Elastic, usual: Option<&[f64]>) -> Vec<Vec<V
             };
             let f: Vec<Vec3> = (0..count).map(at).collect();
             let length = weighted(&target.masses, &f, &f).sqrt();
-            if length > 0.0 && strong > 0.0 {
-                found.push(scaled(&f, strong / length));
+            if length > 0.0 {
+                found.push(scaled(&f, 1.0 / length));
             }
         }
     }
