@@ -29,7 +29,7 @@ pub fn diver() -> Clip {
             0.085 * belly(p) * Vec3::new(2.2 * p.x, -0.1, 1.0) + 0.03 * chest(p) * Vec3::new(0.0, -0.4, 1.0)
         }),
         sculpt("leaning", &shape, |p| {
-            0.035 * belly(p) * Vec3::new(1.0 * p.x, -0.6, 1.0) + 0.01 * chest(p) * Vec3::Z
+            0.035 * belly(p) * Vec3::new(1.0 * p.x, -0.6, 1.0) - 0.015 * chest(p) * Vec3::Z
         }),
     ];
     let board =
@@ -210,6 +210,10 @@ mod tests {
         let clip = diver();
         assert_sound(&clip);
         assert_eq!(clip.skeleton.as_ref().map_or(0, |skeleton| skeleton.joints.len()), 46);
-        assert_eq!(clip.meshes[0].morph_targets.len(), 2);
+        let targets = &clip.meshes[0].morph_targets;
+        assert_eq!(targets.len(), 2);
+        // the belly bulges in a ball; the chest collapses as he leans
+        assert!(targets[0].offsets.iter().any(|offset| offset[2] > 0.07));
+        assert!(targets[1].offsets.iter().any(|offset| offset[2] < -0.01));
     }
 }
