@@ -338,7 +338,7 @@ impl Alive {
     }
 
     /// RMS distance of the flesh's skin from the sculpts, as they are weighted.
-    fn from_sculpts(&self, points: &[Vec3], pose: &[Mat4]) -> f64 {
+    fn distance_from_sculpts(&self, points: &[Vec3], pose: &[Mat4]) -> f64 {
         let mesh = self.input.mesh();
         let Some(skin) = &mesh.skin else { return 0.0 };
         let mut sculpted = mesh.rest();
@@ -410,7 +410,7 @@ impl Simulation for Alive {
         // weight 1: the input itself, to the bit
         let moving = frame.points[self.input.mesh].iter_mut().zip(placed).zip(&exact);
         moving.filter(|(_, exact)| !**exact).for_each(|((p, to), _)| *p = to.as_vec3().to_array());
-        let apart = self.from_sculpts(&points, &pose);
+        let apart = self.distance_from_sculpts(&points, &pose);
         let mut result = FrameResult::from(frame);
         let weights = self.mover.weights();
         for (weight, (name, _)) in weights.iter().zip(&self.targets) {
