@@ -35,7 +35,7 @@ pub struct MaterialMotion {
 
 impl MaterialMotion {
     /// The whole animation, its cloth as it came.
-    pub fn clip(&self) -> &Clip {
+    pub fn animation(&self) -> &Clip {
         &self.bake.whole_input
     }
 

@@ -29,7 +29,7 @@ pub(crate) fn draw_points(
     panels: &[Panel<'_>],
     path: &Path,
 ) -> Result<(), Failure> {
-    let (clip, at) = (motion.clip(), motion.mesh());
+    let (clip, at) = (motion.animation(), motion.mesh());
     let frame = clip.frame(index)?;
     let worn = |panel: &Panel<'_>| -> Clip {
         let mut clip = clip.clone();
