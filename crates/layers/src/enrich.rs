@@ -250,7 +250,7 @@ impl Default for Enrich {
 impl Settings for Enrich {
     const KIND: &'static str = "enrich";
     const SUMMARY: &'static str = "adds the secondary motion of flesh to an animated surface";
-    const VERSION: u32 = 10;
+    const VERSION: u32 = 11;
 }
 
 impl Layer for Enrich {

@@ -187,7 +187,7 @@ impl Settings for Tracks {
     const KIND: &'static str = "tracks";
     const SUMMARY: &'static str =
         "a thin shell follows the animation on average, with wrinkles and folds of its own";
-    const VERSION: u32 = 9;
+    const VERSION: u32 = 10;
 }
 
 impl Layer for Tracks {

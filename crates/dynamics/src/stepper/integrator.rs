@@ -89,9 +89,6 @@ impl Stepper {
         let drift: Vec<Vec3> = v0.iter().zip(&a0).map(|(v, a)| *v + s * *a).collect();
         // Newton starts where constant acceleration leads: as near as the step's own accuracy, so that it ends early. In
         // crumpling cloth, acceleration is noise, and constant velocity is the better guess.
-        let ahead = |x: &[Vec3], v: &[Vec3], a: &dyn Fn(usize) -> Vec3, t: f64| -> Vec<Vec3> {
-            (0..x.len()).map(|i| x[i] + t * (v[i] + 0.5 * t * a(i))).collect()
-        };
         let plain = ahead(&x0, &v0, &|_| Vec3::ZERO, GAMMA * h);
         let mut x1 = ahead(&x0, &v0, &|i| a0[i], GAMMA * h);
         // Friction of the mean strain rate over the stage: a trapezoidal rate would swing about it where friction is stiff.
@@ -202,4 +199,9 @@ impl Stepper {
         self.impose_velocities(body, &mut state.velocities);
         state.positions = x;
     }
+}
+
+/// Where constant acceleration leads in t seconds.
+fn ahead(x: &[Vec3], v: &[Vec3], a: &dyn Fn(usize) -> Vec3, t: f64) -> Vec<Vec3> {
+    (0..x.len()).map(|i| x[i] + t * (v[i] + 0.5 * t * a(i))).collect()
 }

@@ -72,12 +72,7 @@ impl Cloth {
             cut: CUT_SIZES * Bounds::of(rest.iter().copied()).diagonal(),
         });
         let known = body.known_points().to_vec();
-        let exact = known.iter().filter(|known| **known).count();
-        let what = [
-            ("mass".into(), format!("{:.3} kg on {:.3} m²", report.mass, report.area)),
-            ("followed exactly".into(), format!("{exact} of {} points", known.len())),
-        ];
-        notes.splice(0..0, what);
+        describe(&report, &known, &mut notes);
         if self.subdivide > 0 && finer.is_some() {
             let (coarse, fine) = (input.mesh().point_count(), mesh.point_count());
             notes.push(("subdivided".into(), format!("{coarse} points became {fine}")));
@@ -108,6 +103,16 @@ impl Cloth {
             warnings,
         })
     }
+}
+
+/// Mass, area and how much of it follows, before all else.
+fn describe(report: &ClothReport, known: &[bool], notes: &mut Vec<(String, String)>) {
+    let exact = known.iter().filter(|known| **known).count();
+    let what = [
+        ("mass".into(), format!("{:.3} kg on {:.3} m²", report.mass, report.area)),
+        ("followed exactly".into(), format!("{exact} of {} points", known.len())),
+    ];
+    notes.splice(0..0, what);
 }
 
 impl Cloth {

@@ -49,6 +49,40 @@ enum Mover {
 }
 
 impl Mover {
+    /// With few coordinates or all of them; notes and warnings tell what the few can do.
+    fn new(
+        settings: &Settings,
+        morph: &Morph,
+        step: f64,
+        notes: &mut Vec<(String, String)>,
+        warnings: &mut Vec<String>,
+    ) -> Result<Self, LayerError> {
+        if settings.modes == 0 {
+            return Ok(Self::Full(Box::new(FullMorph::new(morph, step).map_err(LayerError::new)?)));
+        }
+        let kit = morph.kit(settings.modes, step).map_err(LayerError::new)?;
+        let report = kit.report();
+        notes.push(("modes".into(), format!("{} of {} unknowns", report.modes, report.unknowns)));
+        notes.push(("pose space".into(), format!("{} components", report.pose_components)));
+        if settings.pose_reach.is_some() {
+            notes.push(("pose regions".into(), report.regions.to_string()));
+        }
+        notes.push(("mass".into(), format!("{:.2} kg", report.mass)));
+        for ((name, error), frequency) in report.sculpt_errors.iter().zip(&report.frequencies) {
+            let of = format!("{frequency:.2} Hz; modes alone are {:.2} % from its sculpt", 100.0 * error);
+            notes.push((format!("target {name}"), of));
+            if *error > 0.3 {
+                warnings.push(format!(
+                    "target `{name}`: tets and modes reach only {:.0} % of its sculpt, the rest does not jiggle; raise `tets` or `modes`",
+                    100.0 * (1.0 - error)
+                ));
+            }
+        }
+        let mut player = MorphPlayer::new(kit);
+        player.set_iterations(if settings.forces == super::MorphForces::Linear { 1 } else { 3 });
+        Ok(Self::Player(Box::new(player)))
+    }
+
     fn step(&mut self, pose: &[Mat4], channels: &[f64], seconds: f64) -> Result<(), character::Error> {
         match self {
             Self::Player(player) => player.step(pose, channels, seconds),
@@ -141,31 +175,7 @@ impl Alive {
             ("steps a frame".into(), steps.to_string()),
         ];
         let mut warnings = Vec::new();
-        let mover = if settings.modes == 0 {
-            Mover::Full(Box::new(FullMorph::new(&morph, step).map_err(LayerError::new)?))
-        } else {
-            let kit = morph.kit(settings.modes, step).map_err(LayerError::new)?;
-            let report = kit.report();
-            notes.push(("modes".into(), format!("{} of {} unknowns", report.modes, report.unknowns)));
-            notes.push(("pose space".into(), format!("{} components", report.pose_components)));
-            if settings.pose_reach.is_some() {
-                notes.push(("pose regions".into(), report.regions.to_string()));
-            }
-            notes.push(("mass".into(), format!("{:.2} kg", report.mass)));
-            for ((name, error), frequency) in report.sculpt_errors.iter().zip(&report.frequencies) {
-                let of = format!("{frequency:.2} Hz; modes alone are {:.2} % from its sculpt", 100.0 * error);
-                notes.push((format!("target {name}"), of));
-                if *error > 0.3 {
-                    warnings.push(format!(
-                        "target `{name}`: tets and modes reach only {:.0} % of its sculpt, the rest does not jiggle; raise `tets` or `modes`",
-                        100.0 * (1.0 - error)
-                    ));
-                }
-            }
-            let mut player = MorphPlayer::new(kit);
-            player.set_iterations(if settings.forces == super::MorphForces::Linear { 1 } else { 3 });
-            Mover::Player(Box::new(player))
-        };
+        let mover = Mover::new(settings, &morph, step, &mut notes, &mut warnings)?;
         let follow =
             settings.follow.as_ref().map(|follow| follow.weights(&input.clip, input.mesh, &input.files));
         let follow = follow.transpose()?;

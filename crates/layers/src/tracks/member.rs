@@ -55,26 +55,8 @@ impl Tracks {
         let averages = parts.later.iter().fold(parts.first, |all, later| all.and(later));
         let strength = strengths(settings, input, &averages, &sets, parts.shares, &cloth.masses)?;
         let pulls = greatest_pulls(&averages.tracked, &cloth.masses, settings.max_pull, &material);
-        let mut warnings = Vec::new();
-        if !cloth.report.degenerate_triangles.is_empty() {
-            let count = cloth.report.degenerate_triangles.len();
-            warnings.push(format!("{count} triangles without area were left out"));
-        }
-        warnings.extend(coarse_reliefs(settings, &parts.rest, &parts.triangles));
-        let mut notes = vec![
-            ("mass".into(), format!("{:.3} kg on {:.3} m²", cloth.report.mass, cloth.report.area)),
-            (
-                "guide and tracked points".into(),
-                format!("{} and {}", input.mesh().point_count(), parts.rest.len()),
-            ),
-            ("averages".into(), format!("{first}")),
-        ];
-        if settings.stretching == Stretching::Cells {
-            describe_cells(&cloth, &mut notes, &mut warnings);
-        }
-        if averages.len() > first {
-            notes.push(("averages afterwards".into(), format!("{}", averages.len() - first)));
-        }
+        let (notes, warnings) =
+            settings.described(input, &cloth, &parts.rest, &parts.triangles, [first, averages.len()]);
         for relief in &settings.relief {
             recipe.make(&relief.shape.pressed(&parts.rest, &parts.triangles)).map_err(LayerError::new)?;
         }
@@ -120,6 +102,35 @@ impl Tracks {
             notes,
             warnings,
         })
+    }
+
+    /// What the report says of it beforehand; averages at first, and with those that come later.
+    fn described(
+        &self,
+        input: &Target,
+        cloth: &Cloth,
+        rest: &[Vec3],
+        triangles: &[[u32; 3]],
+        [first, all]: [usize; 2],
+    ) -> (Vec<(String, String)>, Vec<String>) {
+        let mut warnings = Vec::new();
+        if !cloth.report.degenerate_triangles.is_empty() {
+            let count = cloth.report.degenerate_triangles.len();
+            warnings.push(format!("{count} triangles without area were left out"));
+        }
+        warnings.extend(coarse_reliefs(self, rest, triangles));
+        let mut notes = vec![
+            ("mass".into(), format!("{:.3} kg on {:.3} m²", cloth.report.mass, cloth.report.area)),
+            ("guide and tracked points".into(), format!("{} and {}", input.mesh().point_count(), rest.len())),
+            ("averages".into(), format!("{first}")),
+        ];
+        if self.stretching == Stretching::Cells {
+            describe_cells(cloth, &mut notes, &mut warnings);
+        }
+        if all > first {
+            notes.push(("averages afterwards".into(), format!("{}", all - first)));
+        }
+        (notes, warnings)
     }
 }
 
