@@ -282,6 +282,10 @@ fn every_setting_of_skeleton_has_an_effect() {
             ("contact", "{ thickness = 1e-3 }"),
             ("adaptation", "{}"),
             ("joints", "\"nonlinear\""),
+            ("lattice", "\"none.veg\""),
+            ("regions", "[{ joint = \"lower\", at = \"all\" }]"),
+            ("rays", "[{ joint = \"lower\", from = [0.4, -3.0, 0.0], to = [0.4, 0.0, 0.0] }]"),
+            ("limits", "[{ joints = [\"lower\"], degrees = 10.0 }]"),
         ],
         without_effect: &[],
     });
@@ -307,6 +311,10 @@ fn every_setting_of_skeleton_has_an_effect() {
             ("pins[1].joint", "\"lower\""),
             ("pins[0].seconds", "0.1"),
             ("pins[0].frames", "[1, 3]"),
+            ("lattice", "\"none.veg\""),
+            ("regions", "[{ joint = \"lower\", at = \"all\" }]"),
+            ("rays", "[{ joint = \"lower\", from = [0.4, -3.0, 0.0], to = [0.4, 0.0, 0.0] }]"),
+            ("limits", "[{ joints = [\"lower\"], degrees = 10.0 }]"),
         ],
         // a cell has to stay below it for a fifth of a second
         without_effect: &["adaptation.coarsen"],
@@ -381,6 +389,7 @@ fn every_setting_of_motion_has_an_effect() {
         turned: &[
             ("follow", "0.05"),
             ("keys", "[0.1]"),
+            ("footsteps", "\"free\""),
             ("prior", "\"no.prior\""),
             ("ground", "0.02"),
             ("pushes", "[]"),

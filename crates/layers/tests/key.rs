@@ -103,6 +103,11 @@ const CASES: &[Case] = &[
         names: &["arm.json", "arm.obj"],
     },
     Case {
+        input: "sample = 'arm'\nframes = '0-1'",
+        layer: "kind = 'skeleton'\npre_roll = 0.0\nlattice = 'arm.veg'",
+        names: &["arm.veg"],
+    },
+    Case {
         input: "sample = 'walker'",
         layer: "kind = 'motion'\nkeys = [0.2]\nprior = 'walk.prior'",
         names: &["walk.prior"],
@@ -201,6 +206,7 @@ fn every_setting_that_can_name_a_file_has_a_case() {
         "Shot.mesh",
         "Start.pose",
         "motion.prior",
+        "skeleton.lattice",
         "tracks.tracked",
         "upsample.operator",
     ];
@@ -223,8 +229,12 @@ fn write_files(here: &Path) {
         .iter()
         .for_each(|name| image_file(&here.join(name), 9));
     clip::write(here.join("fall.pc2"), &Clip::still(square(4), 24.0, 2), &WriteOptions::default()).unwrap();
-    let mut arm =
-        (samples::all().iter().find(|sample| sample.name == "arm").unwrap().make)().meshes.remove(0);
+    let mut limb = (samples::all().iter().find(|sample| sample.name == "arm").unwrap().make)();
+    let target = shot::Target { clip: limb.clone(), mesh: 0, files: clip::Files::default() };
+    let settings = layers::Skeleton { cells: 60, ..layers::Skeleton::default() };
+    let flesh = layers::Anatomy::new(&settings, &target).unwrap().flesh;
+    clip::write_lattice(here.join("arm.veg"), flesh.lattice()).unwrap();
+    let mut arm = limb.meshes.remove(0);
     arm.parts.clear();
     weights(here, "arm.json", arm.point_count());
     clip::write(here.join("arm.obj"), &Clip::still(arm, 24.0, 1), &WriteOptions::default()).unwrap();
