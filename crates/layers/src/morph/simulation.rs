@@ -52,7 +52,7 @@ impl Mover {
     /// With few coordinates or all of them; notes and warnings tell what the few can do.
     fn new(
         settings: &Settings,
-        morph: &Morph,
+        morph: &mut Morph,
         step: f64,
         notes: &mut Vec<(String, String)>,
         warnings: &mut Vec<String>,
@@ -175,7 +175,7 @@ impl Alive {
             ("steps a frame".into(), steps.to_string()),
         ];
         let mut warnings = Vec::new();
-        let mover = Mover::new(settings, &morph, step, &mut notes, &mut warnings)?;
+        let mover = Mover::new(settings, &mut morph, step, &mut notes, &mut warnings)?;
         let follow =
             settings.follow.as_ref().map(|follow| follow.weights(&input.clip, input.mesh, &input.files));
         let follow = follow.transpose()?;
