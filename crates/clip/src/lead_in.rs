@@ -19,6 +19,8 @@ const HANGS: f64 = 1e-4;
 /// How many frames come before the first one, and how fast everything is carried along in them.
 #[derive(Clone)]
 pub struct LeadIn {
+    /// Frames in which everything stands in the pose that it starts in.
+    pub waiting: usize,
     /// Frames on the way from the pose to the first frame.
     pub frames: usize,
     /// Frames after them in which the pose of the first frame is held.
@@ -37,12 +39,18 @@ impl LeadIn {
     /// Everything moves along as fast as these meshes of a clip do in their first frame, so that nothing gets a kick when it comes.
     pub fn new(frames: usize, held: usize, clip: &Clip, meshes: Vec<usize>) -> Self {
         let carrier = Carrier { clip: clip.clone(), meshes, velocity: OnceLock::new() };
-        Self { frames, held, carrier: Arc::new(carrier) }
+        Self { waiting: 0, frames, held, carrier: Arc::new(carrier) }
+    }
+
+    /// The same, with so many frames more in which everything stands in the pose that it starts in.
+    #[must_use]
+    pub fn after(self, waiting: usize) -> Self {
+        Self { waiting, ..self }
     }
 
     /// How many frames come before the first one.
     pub fn count(&self) -> usize {
-        self.frames + self.held
+        self.waiting + self.frames + self.held
     }
 
     /// How far everything is from its place `index` frames after the lead-in began, in metres.
@@ -161,7 +169,8 @@ impl LedFrames {
 
     fn blended(&self, index: usize) -> Result<Frame> {
         let (first, ways) = self.ways()?;
-        let s = smooth(index as f64 / self.lead_in.frames.max(1) as f64);
+        let LeadIn { waiting, frames, .. } = self.lead_in;
+        let s = smooth(index.saturating_sub(waiting) as f64 / frames.max(1) as f64);
         let offset = self.lead_in.offset(index)?;
         let pose: Vec<Transform> =
             self.start.pose.iter().zip(&first.pose).map(|(a, b)| blend(a, b, s as f32)).collect();
@@ -292,6 +301,18 @@ mod tests {
         assert!(tip(4).distance(Vec3::new(half, half, -0.8)) < 1e-5, "{}", tip(4));
         assert!(tip(9).distance(Vec3::new(0.0, 2.0, -0.3)) < 1e-5, "held");
         assert!(led.has_frame(15) && !led.has_frame(16));
+
+        // three frames more, in which it stands as it started; the rest is the same
+        let lead_in = lead_in.after(3);
+        let waits = bar.led_in(bar.rest_frame(), &lead_in);
+        assert_eq!((waits.frame_count(), lead_in.count()), (19, 15));
+        for index in 0..=3 {
+            let at = vector(&waits.frame(index).unwrap().points[0][1]);
+            assert!(at.distance(Vec3::new(2.0, 0.0, 0.1 * index as f64 - 1.5)) < 1e-5, "{at}");
+        }
+        for index in 0..16 {
+            assert_eq!(waits.frame(3 + index).unwrap(), led.frame(index).unwrap());
+        }
     }
 
     #[test]

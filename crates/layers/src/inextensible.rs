@@ -55,7 +55,7 @@ impl Default for Inextensible {
 impl Settings for Inextensible {
     const KIND: &'static str = "inextensible";
     const SUMMARY: &'static str = "turns a mesh into fabric whose warp and weft do not stretch";
-    const VERSION: u32 = 8;
+    const VERSION: u32 = 9;
 }
 
 impl Layer for Inextensible {

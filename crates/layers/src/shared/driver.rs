@@ -97,7 +97,7 @@ impl Driver {
     pub(crate) fn new(mut members: Vec<Member>) -> Result<Self, LayerError> {
         // while inputs are as the artist has them
         let mut sewing = Sewing::new(&members)?;
-        let lead_in = led_in(&mut members)?;
+        let lead_in = led_in(&mut members, sewing.draws_together())?;
         refine(&mut members);
         let anchors = anchored(&mut members, &sewing)?;
         let Some(first) = members.first() else {
@@ -374,13 +374,13 @@ impl Simulation for Driver {
 
 /// Puts the frames before the first one that members ask for in front of their inputs: the longest start, and then the longest
 /// pre-roll.
-fn led_in(members: &mut [Member]) -> Result<Option<LeadIn>, LayerError> {
+fn led_in(members: &mut [Member], sewn: bool) -> Result<Option<LeadIn>, LayerError> {
     let starts = members.iter().filter_map(|member| member.start.as_ref().map(|start| (start, member)));
     let longest = starts.reduce(|a, b| if b.0.seconds > a.0.seconds { b } else { a });
     let Some((start, member)) = longest else { return Ok(None) };
     let pre_roll = members.iter().map(|member| member.pre_roll).fold(0.0, f64::max);
     let meshes = members.iter().map(|member| member.input.mesh).collect();
-    let lead_in = start.lead_in(pre_roll, &member.input.clip, meshes);
+    let lead_in = start.lead_in(sewn, pre_roll, &member.input.clip, meshes);
     let clip = member.input.clip.led_in(start.frame(&member.input)?, &lead_in);
     members.iter_mut().for_each(|member| member.input.clip = clip.clone());
     Ok(Some(lead_in))

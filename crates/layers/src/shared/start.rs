@@ -20,6 +20,9 @@ pub struct Start {
     pub pose: Option<FilePath>,
 }
 
+/// How long everything stands still for what is sewn, as a share of the way into the first frame.
+pub(crate) const SEWING: f64 = 0.5;
+
 impl Default for Start {
     fn default() -> Self {
         Self { seconds: 1.5, pose: None }
@@ -42,10 +45,12 @@ impl Start {
     }
 
     /// How many frames come before the first, when the pose of the first is then held for so many seconds, and these meshes are
-    /// simulated.
-    pub(crate) fn lead_in(&self, pre_roll: f64, clip: &Clip, meshes: Vec<usize>) -> LeadIn {
+    /// simulated. Where they are to be `sewn` everything stands still first: an arm that sets off at once is between the panels before they are
+    /// joined, and no seam closes there.
+    pub(crate) fn lead_in(&self, sewn: bool, pre_roll: f64, clip: &Clip, meshes: Vec<usize>) -> LeadIn {
         let frames = |seconds: f64| (seconds * clip.frame_rate_hz).ceil() as usize;
-        LeadIn::new(frames(self.seconds).max(1), frames(pre_roll), clip, meshes)
+        let waiting = if sewn { frames(SEWING * self.seconds) } else { 0 };
+        LeadIn::new(frames(self.seconds).max(1), frames(pre_roll), clip, meshes).after(waiting)
     }
 }
 

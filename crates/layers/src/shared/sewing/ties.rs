@@ -13,6 +13,7 @@ use super::pairing::{Border, Place, distinct, end_to_end, nearest};
 use super::{CHOSEN, Elastic, Pins, Seam, Sewn};
 use crate::shared::driver::Member;
 use crate::shared::selectors::weights;
+use crate::shared::start::SEWING;
 
 /// Edges nearer than this at rest are sewn where no distance is given, in metres.
 const DISTANCE: f64 = 5e-3;
@@ -21,8 +22,8 @@ const CLOSED: f64 = 1e-3;
 /// Points sewn to each other that are as near are delivered as one, in metres.
 const WELDED: f64 = 5e-4;
 /// Shares of the start: until then ties are drawn in, while what is sewn is weightless, and until then it gets its weight back. The rest of it is for
-/// cloth to come to rest. Early, because the scene moves on as it goes, and panels that are not joined yet are left behind.
-const DRAWN_IN: f64 = 0.35;
+/// cloth to come to rest. Ties are drawn in while the scene stands still: panels that are not joined yet would be left behind.
+const DRAWN_IN: f64 = SEWING / (1.0 + SEWING);
 const HEAVY: f64 = 0.5;
 /// How long it takes where nothing comes before the first frame, in seconds.
 const WITHOUT_START: f64 = 0.5;
@@ -122,6 +123,11 @@ impl Sewing {
             }
         }
         Ok(costume.finished())
+    }
+
+    /// Whether panels are apart that are to be drawn together.
+    pub(crate) fn draws_together(&self) -> bool {
+        !self.weights.is_empty()
     }
 
     /// When it is drawn in: during a start, or a pre-roll without one, of so many seconds; they begin `before` the first frame.
