@@ -390,6 +390,7 @@ fn every_setting_of_motion_has_an_effect() {
             ("follow", "0.05"),
             ("keys", "[0.1]"),
             ("footsteps", "\"free\""),
+            ("variation", "1"),
             ("prior", "\"no.prior\""),
             ("ground", "0.02"),
             ("pushes", "[]"),
