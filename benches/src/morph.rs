@@ -125,10 +125,10 @@ impl Shot {
         let all: [(&str, &str, f64, Vec<Mat4>, f64); 9] = [
             ("rest", "", 0.0, turned(&[]), 8e3),
             ("raised", "raised", 1.0, turned(&[(up, [0.0, 0.0, 63.0])]), 5e4),
-            ("ahead", "ahead", 1.0, turned(&[(up, [0.0, -61.0, 0.0])]), 2e4),
+            ("ahead", "ahead", 1.0, turned(&[(up, [0.0, -53.5, 0.0])]), 2e4),
             ("back", "back", 1.0, turned(&[(up, [0.0, 24.0, -22.0])]), 8e3),
-            ("folded", "folded", 1.0, turned(&[(fore, [0.0, -126.0, 0.0])]), 2e4),
-            ("hugging", "hugging", 1.0, turned(&[(up, [0.0, -61.0, 0.0]), (fore, [0.0, -126.0, 0.0])]), 3e4),
+            ("folded", "folded", 1.0, turned(&[(fore, [0.0, -114.5, 0.0])]), 2e4),
+            ("hugging", "hugging", 1.0, turned(&[(up, [0.0, -53.5, 0.0]), (fore, [0.0, -114.5, 0.0])]), 3e4),
             ("half raised", "raised", 0.6, turned(&[(up, [0.0, 0.0, 30.0])]), 2e4),
             ("half folded", "folded", 0.5, turned(&[(fore, [0.0, -60.0, 0.0])]), 1e4),
             ("half ahead", "ahead", 0.5, turned(&[(up, [0.0, -30.0, 10.0])]), 1e4),

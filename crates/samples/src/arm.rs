@@ -103,15 +103,15 @@ pub fn shoulder() -> Clip {
         ease(3.6, 0.0),
     ]);
     let swing =
-        Track::new(&[ease(1.0, 0.0), ease(1.5, 1.25), ease(2.2, 1.25), ease(2.8, -0.5), ease(3.6, 0.0)]);
+        Track::new(&[ease(1.0, 0.0), ease(1.5, 1.1), ease(2.2, 1.1), ease(2.8, -0.5), ease(3.6, 0.0)]);
     let fold = Track::new(&[
         ease(0.6, 0.0),
         ease(1.0, 0.3),
-        ease(1.5, 2.2),
-        ease(2.1, 2.2),
+        ease(1.5, 2.0),
+        ease(2.1, 2.0),
         ease(2.5, 0.1),
-        ease(2.8, 2.1),
-        ease(3.3, 2.1),
+        ease(2.8, 2.0),
+        ease(3.3, 2.0),
         ease(3.6, 0.0),
     ]);
     let poses: Vec<Pose> = motion::times(3.75, 24.0)
@@ -168,10 +168,14 @@ impl ShoulderRig {
         };
         let deltoid = |p: Vec3| hill(p, socket + Vec3::new(0.03, 0.05, 0.0), 0.14);
         let pectoral = |p: Vec3| hill(p, Vec3::new(0.09, 1.29, 0.1), 0.15);
-        let biceps = |p: Vec3| hill(p, Vec3::new(0.33, 1.38, 0.05), 0.13);
+        // on the upper side: between upper arm and forearm there is no room
+        let biceps = |p: Vec3| hill(p, Vec3::new(0.31, 1.43, 0.02), 0.13);
         let blade = |p: Vec3| hill(p, Vec3::new(0.1, 1.3, -0.1), 0.15);
-        // what lies inside of the elbow and would be folded into itself
-        let inside = |p: Vec3| hill(p, elbow + Vec3::new(0.0, 0.0, 0.05), 0.11) * step(-0.02, 0.03, p.z);
+        // what lies inside of the elbow and would be folded into itself is pressed flat, towards the bone
+        let inside = |p: Vec3| {
+            let along = (1.0 - ((p.x - elbow.x) / 0.15).clamp(-1.0, 1.0).powi(2)).powi(2);
+            0.55 * along * step(-0.02, 0.02, p.z) * p.z.max(0.0) * Vec3::Z
+        };
         let armpit = |p: Vec3| hill(p, socket + Vec3::new(0.0, -0.08, 0.03), 0.13);
         mesh.morph_targets = vec![
             sculpt("raised", &shape, |p| {
@@ -181,10 +185,9 @@ impl ShoulderRig {
                 0.045 * pectoral(p) * Vec3::new(-0.4, 0.0, 1.0) - 0.015 * blade(p) * Vec3::Z
             }),
             sculpt("back", &shape, |p| -0.018 * pectoral(p) * Vec3::Z - 0.03 * blade(p) * Vec3::Z),
-            sculpt("folded", &shape, |p| 0.03 * biceps(p) * outwards(p) - 0.032 * inside(p) * outwards(p)),
+            sculpt("folded", &shape, |p| 0.03 * biceps(p) * outwards(p) - inside(p)),
             sculpt("hugging", &shape, |p| {
-                0.045 * pectoral(p) * Vec3::new(-0.4, 0.0, 1.0) + 0.03 * biceps(p) * outwards(p)
-                    - 0.032 * inside(p) * outwards(p)
+                0.045 * pectoral(p) * Vec3::new(-0.4, 0.0, 1.0) + 0.03 * biceps(p) * outwards(p) - inside(p)
             }),
         ];
         mesh
