@@ -145,8 +145,60 @@ fn with_contact_a_fold_does_not_cross_itself() {
     assert!(figure(&kept, "contact/pressed points").iter().any(|count| *count > 0.0));
 }
 
+/// The demo's shoulder with some of its targets.
+fn shoulder(targets: &[&str], tets: i64, frames: &str) -> (tempfile::TempDir, Bake) {
+    let mut shot: toml::Table = include_str!("../../cli/demos/shoulder.toml").parse().unwrap();
+    shot.insert("output".into(), toml::Value::Table("files = []\nreport = false".parse().unwrap()));
+    let layer = shot["layer"][0].as_table_mut().unwrap();
+    layer.insert("tets".into(), tets.into());
+    layer.insert("modes".into(), 12.into());
+    let all = layer["targets"].as_array_mut().unwrap();
+    all.retain(|target| targets.contains(&target["name"].as_str().unwrap()));
+    assert_eq!(all.len(), targets.len());
+    let folder = tempfile::tempdir().unwrap();
+    let bake = bake_in(folder.path(), &shot.to_string(), frames).unwrap();
+    (folder, bake)
+}
+
+/// The arm folds ahead of the body and behind it, and the one example of a folded elbow is of neither. A single model folds into itself.
+#[test]
+fn a_shoulder_folds_in_two_ways_from_one_example() {
+    let clip = samples::shoulder();
+    let elbow = clip.skeleton.as_ref().unwrap().joint_index("forearm").unwrap();
+    let fold =
+        |index: usize| clip.frame(index).unwrap().pose[elbow].rotation.angle_between(glam::Quat::IDENTITY);
+    let folded: Vec<usize> = (0..=80).filter(|index| fold(*index) > 1.9).collect();
+    let gap = folded.windows(2).position(|pair| pair[1] > pair[0] + 1).unwrap() + 1;
+    let ways = [&folded[..gap], &folded[gap..]];
+    let ((_a, single), (_b, ours)) =
+        (shoulder(&["rest"], 1500, "0-80"), shoulder(&["rest", "folded"], 1500, "0-80"));
+    for way in ways {
+        let of = |bake: &Bake| -> Vec<usize> { way.iter().map(|k| crossings(&bake.clip, *k)).collect() };
+        let (single, ours) = (of(&single), of(&ours));
+        println!("frames {way:?}: {single:?} pairs of triangles cross of a single model, {ours:?} of ours");
+        assert!(single.iter().all(|count| *count > 20), "{single:?}");
+        assert!(ours.iter().all(|count| *count == 0), "{ours:?}");
+    }
+}
+
+/// What tets and modes lack of a sculpt does not jiggle: of the demo's it is little, also where skin is pressed flat for a fold.
+#[test]
+fn tets_follow_the_sculpts_of_a_shoulder() {
+    let names = ["rest", "raised", "ahead", "back", "folded", "hugging"];
+    let (_folder, bake) = shoulder(&names, 6000, "0-0");
+    let layer = &bake.layers[0];
+    println!("{:?}", layer.notes);
+    assert!(layer.warnings.is_empty(), "{:?}", layer.warnings);
+    for name in names {
+        let note = &layer.notes.iter().find(|note| note.0 == format!("target {name}")).unwrap().1;
+        let percent = note.split("are ").nth(1).unwrap().split(' ').next().unwrap();
+        assert!(percent.parse::<f64>().unwrap() < 10.0, "{name}: {note}");
+    }
+}
+
 /// A hand that is cocked while the elbow is stretched swells the biceps. In this shot it turns as the elbow bends: with pose weights of the whole body
-/// it swells a little then, too; with weights per vertex flesh of the upper arm does not heed the hand.
+/// it swells a little then, too; with weights per vertex flesh of the upper arm does not heed the hand. Few modes cannot tell the one from the other: 12
+/// leave 0.44 of the swelling, 24 leave 0.31, 40 leave 0.22, and all of them, 0.17, are what the flesh of the elbow pulls along.
 #[test]
 fn with_a_reach_a_hand_does_not_move_the_biceps() {
     let targets = "[[layer.targets]]\nname = \"slack\"\nyoung = 2e4\n\
@@ -163,9 +215,9 @@ fn with_a_reach_a_hand_does_not_move_the_biceps() {
         let place = |frame: &clip::Frame, k: usize| glam::Vec3::from(frame.points[0][k]);
         points.iter().map(|&k| place(&a, k).distance(place(&b, k))).sum::<f32>() / points.len() as f32
     };
-    let (whole, local) = (biceps("modes = 12"), biceps("modes = 12\npose_reach = 1"));
+    let (whole, local) = (biceps("modes = 40"), biceps("modes = 40\npose_reach = 1"));
     println!("swells by {whole} m with weights of the whole body, {local} m with weights per vertex");
-    assert!(whole > 4e-3 && local < 0.4 * whole, "{local} {whole}");
+    assert!(whole > 4e-3 && local < 0.3 * whole, "{local} {whole}");
 }
 
 #[test]

@@ -103,8 +103,11 @@ pub(crate) struct Elastic {
 const LEAST_VOLUME: f64 = 0.05;
 /// How much of a sculpt tets must be able to follow; the rest is detail.
 const LEAST_FOLLOWED: f64 = 0.65;
-/// How near tets come to a sculpt, as a part of the size, and how far they may stay where that squeezes them; detail carries the rest.
-const FIT_TOLERANCES: [f64; 4] = [3e-5, 1e-4, 1e-3, 1e-2];
+/// How near tets come to a sculpt, as a part of how far it goes, RMS: one that moves a small part of the skin is met as well as another.
+/// Later ones are for tets that nearer fits turn inside out.
+const FIT_TOLERANCES: [f64; 3] = [3e-3, 3e-2, 0.3];
+/// What points of a squeezed tet give up of their way at a time; those beside them give up half of it.
+const EASED: f64 = 0.02;
 
 impl Elastic {
     pub(crate) fn new(
@@ -190,38 +193,55 @@ fn rest_shape(volume: &Volume, skin: &[Vec3], size: f64, target: &Target) -> Res
     if farthest <= 1e-9 * size {
         return Ok(base.to_vec());
     }
-    let embedded = volume.embedding.apply(base);
+    let (areas, embedding) = (&volume.areas, &volume.embedding);
+    let embedded = embedding.apply(base);
     let goal: Vec<Vec3> = (0..skin.len()).map(|p| embedded[p] + target.sculpt[p] - skin[p]).collect();
-    let volumes = volume.mesh.volumes();
-    let squeezed = |shape: &[Vec3]| {
-        let is = |(corners, volume): &(&[u32; 4], &f64)| {
-            geometry::tet_volume(corners.map(|v| shape[v as usize])) < LEAST_VOLUME * *volume
-        };
-        volume.mesh.tets().iter().zip(&volumes).filter(is).count()
-    };
-    let mut fitted = base.to_vec();
+    let squares: f64 = (0..skin.len()).map(|p| areas[p] * embedded[p].distance_squared(goal[p])).sum();
+    let moved = (squares / areas.iter().sum::<f64>()).sqrt();
+    let mut found = Ok(base.to_vec());
     for tolerance in FIT_TOLERANCES {
+        // a sculpt of points that weigh nothing is none to the fit
+        let tolerance = (tolerance * moved).max(1e-9 * size);
         let known = volume.known.clone();
-        let (areas, embedding) = (&volume.areas, &volume.embedding);
-        let (mut fit, mut gamma) =
-            Fit::with_known(&volume.mesh, embedding, areas, known, tolerance * size, None)?;
-        fitted = base.to_vec();
+        let (mut fit, mut gamma) = Fit::with_known(&volume.mesh, embedding, areas, known, tolerance, None)?;
+        let mut fitted = base.to_vec();
         fit.solve(&goal, &mut gamma, &mut fitted, embedding)?;
-        if squeezed(&fitted) == 0 {
-            return Ok(fitted);
+        found = eased(volume, &fitted, &target.name);
+        if found.is_ok() {
+            break;
         }
     }
-    let part = |t: f64| -> Vec<Vec3> { base.iter().zip(&fitted).map(|(x, y)| x.lerp(*y, t)).collect() };
-    let mut followed = 1.0;
+    found
+}
+
+/// Where tets are squeezed, their points go less far, until none is: the sculpt is lost there to detail, and nowhere else.
+fn eased(volume: &Volume, fitted: &[Vec3], name: &str) -> Result<Vec<Vec3>, Error> {
+    let (mesh, base) = (&volume.mesh, volume.mesh.points());
+    let volumes = mesh.volumes();
+    let whole: f64 = base.iter().zip(fitted).map(|(x, y)| x.distance_squared(*y)).sum();
+    let mut parts = vec![1.0; base.len()];
     loop {
-        let shape = part(followed);
-        let count = squeezed(&shape);
-        if count == 0 {
+        let shape: Vec<Vec3> =
+            base.iter().zip(fitted).zip(&parts).map(|((x, y), part)| x.lerp(*y, *part)).collect();
+        let is_squeezed = |tet: &usize| {
+            let corners = mesh.tets()[*tet].map(|v| shape[v as usize]);
+            geometry::tet_volume(corners) < LEAST_VOLUME * volumes[*tet]
+        };
+        let squeezed: Vec<usize> = (0..volumes.len()).filter(is_squeezed).collect();
+        let followed: f64 = base.iter().zip(&shape).map(|(x, y)| x.distance_squared(*y)).sum();
+        if followed < LEAST_FOLLOWED * LEAST_FOLLOWED * whole {
+            return Err(Error::InsideOut { name: name.into(), tets: squeezed.len() });
+        }
+        if squeezed.is_empty() {
             return Ok(shape);
         }
-        followed -= 0.1;
-        if followed < LEAST_FOLLOWED {
-            return Err(Error::InsideOut { name: target.name.clone(), tets: count });
+        let mut own = vec![false; base.len()];
+        squeezed.iter().flat_map(|&tet| mesh.tets()[tet]).for_each(|v| own[v as usize] = true);
+        let mut beside = vec![false; base.len()];
+        let touching = mesh.tets().iter().filter(|corners| corners.iter().any(|&v| own[v as usize]));
+        touching.flatten().for_each(|&v| beside[v as usize] = true);
+        for (v, part) in parts.iter_mut().enumerate().filter(|(v, _)| beside[*v]) {
+            *part = f64::max(*part - if own[v] { EASED } else { 0.5 * EASED }, 0.0);
         }
     }
 }
