@@ -283,7 +283,7 @@ mod tests {
     /// Shots in this process, as many as a test may take; the whole is `benches -- torture`.
     #[test]
     fn random_shots_neither_panic_nor_hang_nor_fill_the_memory() {
-        const SHOTS: u64 = 80;
+        const SHOTS: u64 = 200;
         let folder = Scratch::new().unwrap();
         let schema = followthrough::schema();
         let mut untouched: Vec<Option<Trial>> = BASES.iter().map(|_| None).collect();
