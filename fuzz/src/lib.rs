@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use clip::{ReadOptions, Selector, describe, diagnose, read, read_tets};
+use clip::{Files, ReadOptions, Selector, Table, describe, diagnose, read, read_tets};
 
 /// The OBJ under a point cache: four points, two triangles.
 const SQUARE: &[u8] = b"v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nf 1 2 3\nf 1 3 4\n";
@@ -60,6 +60,51 @@ pub fn read_operator(bytes: &[u8]) {
     }
 }
 
+/// Reads bytes as packed flesh and steps it in its rest pose.
+pub fn read_flesh(bytes: &[u8]) {
+    let Ok(mut player) = character::Player::read(bytes) else { return };
+    let pose = vec![glam::Mat4::IDENTITY; player.kit().joint_count()];
+    for _ in 0..3 {
+        let _ = player.step(&pose, 1.0 / 60.0);
+    }
+}
+
+/// Reads bytes as a prior of how people move.
+pub fn read_prior(bytes: &[u8]) {
+    let _ = motion::Prior::from_bytes(bytes);
+}
+
+/// Reads bytes as what force plates measured.
+pub fn read_table(name: &str, bytes: &[u8]) {
+    in_folder(name, bytes, |path| {
+        let Ok(table) = Table::read(path, &Files::default()) else { return };
+        let _ = table.plates();
+    });
+}
+
+/// The same bytes with their checksum behind them.
+pub fn summed(bytes: &[u8], sum: fn(&[u8]) -> u64) -> Vec<u8> {
+    let body = &bytes[..bytes.len().saturating_sub(8)];
+    [body, &sum(body).to_le_bytes()].concat()
+}
+
+/// The checksum of priors, byte by byte.
+pub fn fnv_1a(bytes: &[u8]) -> u64 {
+    bytes
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+/// The checksum of packed flesh, eight bytes at a time.
+pub fn flesh_sum(bytes: &[u8]) -> u64 {
+    let sum = bytes.chunks(8).fold(0xcbf2_9ce4_8422_2325_u64, |sum, chunk| {
+        let mut word = [0; 8];
+        word[..chunk.len()].copy_from_slice(chunk);
+        (sum ^ u64::from_le_bytes(word)).wrapping_mul(0x0100_0000_01b3).rotate_left(23)
+    });
+    sum ^ bytes.len() as u64
+}
+
 /// The same bytes with the beginning of an operator file, its length and its checksum (FNV-1a) made right: without these, a fuzzer
 /// never gets beyond them.
 pub fn sealed(bytes: &[u8]) -> Vec<u8> {
@@ -69,9 +114,7 @@ pub fn sealed(bytes: &[u8]) -> Vec<u8> {
     sealed[4..8].copy_from_slice(&live::VERSION.to_le_bytes());
     let length = (sealed.len() as u32).to_le_bytes();
     sealed[16..20].copy_from_slice(&length);
-    let sum = sealed[16..].iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    });
+    let sum = fnv_1a(&sealed[16..]);
     sealed[8..16].copy_from_slice(&sum.to_le_bytes());
     sealed
 }
