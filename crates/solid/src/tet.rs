@@ -10,7 +10,9 @@ use crate::material::{Curvature, Law, Moduli, PLANES};
 /// E = V ψ(F), F = Dₛ Dₘ⁻¹ the deformation gradient, ψ a [`Law`], V the volume at rest.
 ///
 /// Internal friction is that of Green's strain E = ½(FᵀF − 1), Kelvin and Voigt's, ½βη V ‖E − Ê‖² in the norm of the small-strain moduli:
-/// at rest it is Rayleigh's βK for every law, and it never brakes rigid motion.
+/// at rest it is Rayleigh's βK for every law, and it never brakes rigid motion. Of flesh that hardly gives way it would brake more than that:
+/// tr E is the change of volume at rest only, and where flesh is bent far it changes in motion that keeps all volumes. There friction is that of
+/// a material which gives way ([`Tet::with_friction_poisson`]).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tet {
     /// Dₘ⁻¹; its rows are the gradients of the linear functions of points 1, 2 and 3.
@@ -20,6 +22,8 @@ pub struct Tet {
     moduli: Moduli,
     /// β in seconds.
     friction: f64,
+    /// λ of friction, in Pa.
+    friction_lame: f64,
     /// βη and Ê, within a stage.
     viscosity: f64,
     past: Mat3,
@@ -47,6 +51,7 @@ impl Tet {
             law,
             moduli: Moduli { shear, lame, least_stretch: Self::LEAST_STRETCH },
             friction: 1.0,
+            friction_lame: lame,
             viscosity: 0.0,
             past: Mat3::ZERO,
         })
@@ -67,6 +72,13 @@ impl Tet {
     #[must_use]
     pub fn with_friction(mut self, beta: f64) -> Self {
         self.friction = beta;
+        self
+    }
+
+    /// Friction as of a material of the same shear modulus with this Poisson's ratio.
+    #[must_use]
+    pub fn with_friction_poisson(mut self, poisson: f64) -> Self {
+        self.friction_lame = 2.0 * self.moduli.shear * poisson / (1.0 - 2.0 * poisson);
         self
     }
 
@@ -101,19 +113,23 @@ impl Tet {
 
     /// λ tr(E) + 2μE.
     fn second_stress(&self, e: &Mat3) -> Mat3 {
-        let trace = e.x_axis.x + e.y_axis.y + e.z_axis.z;
-        *e * (2.0 * self.moduli.shear) + Mat3::IDENTITY * (self.moduli.lame * trace)
+        self.stress_with(e, self.moduli.lame)
     }
 
-    fn quadratic_energy(&self, e: &Mat3) -> f64 {
+    fn stress_with(&self, e: &Mat3, lame: f64) -> Mat3 {
+        let trace = e.x_axis.x + e.y_axis.y + e.z_axis.z;
+        *e * (2.0 * self.moduli.shear) + Mat3::IDENTITY * (lame * trace)
+    }
+
+    fn quadratic_energy(&self, e: &Mat3, lame: f64) -> f64 {
         let trace = e.x_axis.x + e.y_axis.y + e.z_axis.z;
         let squares = e.x_axis.length_squared() + e.y_axis.length_squared() + e.z_axis.length_squared();
-        self.moduli.shear * squares + 0.5 * self.moduli.lame * trace * trace
+        self.moduli.shear * squares + 0.5 * lame * trace * trace
     }
 
-    /// βη(λ tr + 2μ)(E − Ê).
+    /// βη(λ tr + 2μ)(E − Ê), λ that of friction.
     fn viscous_stress(&self, f: &Mat3) -> Mat3 {
-        self.second_stress(&(green(f) - self.past)) * self.viscosity
+        self.stress_with(&(green(f) - self.past), self.friction_lame) * self.viscosity
     }
 
     /// The Hessian of StVK where no stretch is below the least one: no singular values needed.
@@ -126,7 +142,9 @@ impl Tet {
         let rows = self.inverse.transpose();
         let g = [rows.x_axis, rows.y_axis, rows.z_axis];
         let stiff = self.volume * (1.0 + self.viscosity);
-        let (shear, lame) = (stiff * shear, stiff * lame);
+        // nothing is added where both are the same
+        let apart = self.volume * self.viscosity * (self.friction_lame - lame);
+        let (shear, lame) = (stiff * shear, stiff * lame + apart);
         let moved = g.map(|g| *f * g);
         let pulled = g.map(|g| *stress * g * self.volume);
         let square = *f * f.transpose() * shear;
@@ -168,7 +186,7 @@ impl Tet {
         }
         if self.viscosity > 0.0 {
             // δE = sym(Σ δF) in the same frame
-            let Moduli { shear, lame, .. } = self.moduli;
+            let (shear, lame) = (self.moduli.shear, self.friction_lame);
             let eta = self.viscosity;
             for i in 0..3 {
                 for j in 0..3 {
@@ -263,11 +281,11 @@ impl Element<4> for Tet {
     fn value(&self, x: &[Vec3; 4]) -> f64 {
         let f = self.deformation(x);
         let mut density = match self.plain_green(&f) {
-            Some(e) => self.quadratic_energy(&e),
+            Some(e) => self.quadratic_energy(&e, self.moduli.lame),
             None => self.law.energy(&self.moduli, Svd::of(&f).sigma),
         };
         if self.viscosity > 0.0 {
-            density += self.viscosity * self.quadratic_energy(&(green(&f) - self.past));
+            density += self.viscosity * self.quadratic_energy(&(green(&f) - self.past), self.friction_lame);
         }
         self.volume * density
     }
@@ -358,6 +376,7 @@ mod tests {
         for law in LAWS {
             check_element(&tet(law), &REST);
             check_viscosity(&tet(law), &REST);
+            check_viscosity(&tet(law).with_friction_poisson(0.1), &REST);
         }
     }
 
