@@ -69,7 +69,8 @@ pub use select::{
 };
 pub use skeleton::{Joint, Skeleton, Skin, Transform};
 pub use tets::{
-    TET_ENDINGS, TetGroup, TetMaterial, Tets, cut_away, read_lattice, read_tets, write_lattice, write_tets,
+    LATTICE_ENDINGS, TET_ENDINGS, TetGroup, TetMaterial, Tets, cut_away, read_lattice, read_tets,
+    write_lattice, write_tets,
 };
 
 /// The result of anything that reads, checks or writes clips.

@@ -61,6 +61,35 @@ fn a_lattice_of_hexahedra_or_tets_comes_back() {
 }
 
 #[test]
+fn a_lattice_in_toml_has_cells_of_all_kinds() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("lattice.toml");
+    // a box, a prism on top of it, and a tet on top of that
+    let mut points = Lattice::box_grid([1; 3], Vec3::new(0.3, 1.0 / 3.0, 0.1)).unwrap().points().to_vec();
+    points.extend([Vec3::new(0.0, 0.0, 0.4), Vec3::new(0.3, 0.0, 0.4), Vec3::new(0.3, 1.0 / 3.0, 0.4)]);
+    points.push(Vec3::new(0.2, 0.1, 0.7));
+    let cells = vec![
+        Cell::Tet([8, 9, 10, 11]),
+        Cell::Prism([4, 5, 7, 8, 9, 10]),
+        Cell::Hex([0, 1, 3, 2, 4, 5, 7, 6]),
+    ];
+    let mixed = Lattice::new(points, cells).unwrap();
+    write_lattice(&path, &mixed).unwrap();
+    assert_eq!(read_lattice(&path, &ReadOptions::default()).unwrap(), mixed);
+    let text = std::fs::read_to_string(&path).unwrap();
+    let problem = |text: &str| {
+        std::fs::write(&path, text).unwrap();
+        read_lattice(&path, &ReadOptions::default()).unwrap_err().to_string()
+    };
+    assert!(problem(&text.replace("prisms", "wedges")).contains("wedges"));
+    assert!(problem(&text.replace("11]", "12]")).contains("12"));
+    assert!(problem(&text.replace("0.7]", "nan]")).contains("finite"));
+    assert!(problem(&text.replace("[8, 9, 10, 11]", "[9, 8, 10, 11]")).contains("inside out"));
+    assert!(problem(&text[..text.len() / 2]).contains("lattice.toml"));
+    assert!(problem("points = []").contains("cells"));
+}
+
+#[test]
 fn other_peoples_hexahedra_are_a_lattice() {
     let Some(folder) = assets("tet/vegafem") else { return };
     let lattice = read_lattice(folder.join("beam3/beam3.veg"), &ReadOptions::default()).unwrap();

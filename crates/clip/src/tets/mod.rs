@@ -19,7 +19,7 @@ mod veg;
 mod words;
 
 pub use cutaway::cut_away;
-pub use lattice::{read_lattice, write_lattice};
+pub use lattice::{LATTICE_ENDINGS, read_lattice, write_lattice};
 
 use std::path::Path;
 
