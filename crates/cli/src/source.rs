@@ -133,6 +133,12 @@ pub(crate) fn has_tets(path: &Path) -> bool {
     ending.is_some_and(|ending| clip::TET_ENDINGS.contains(&ending.as_str()))
 }
 
+/// Whether the ending is that of a format with cells of a lattice.
+pub(crate) fn has_cells(path: &Path) -> bool {
+    let ending = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase());
+    ending.is_some_and(|ending| clip::LATTICE_ENDINGS.contains(&ending.as_str()))
+}
+
 /// The name behind `sample:`.
 pub(crate) fn sample_name(path: &Path) -> Option<String> {
     path.to_str()?.strip_prefix("sample:").map(str::to_owned)

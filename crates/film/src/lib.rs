@@ -30,6 +30,7 @@ mod output;
 mod pass;
 mod renderer;
 mod report;
+mod sketches;
 
 use shot::{Bake, BakeOptions, Context, Shot};
 
@@ -40,6 +41,7 @@ pub use look::FilmLook;
 pub use pass::{Artwork, Pass, RingLook, SmearLook, VolumeView};
 pub use renderer::FilmRenderer;
 pub use report::{Curve, Curves, PAGE_STYLE, escape, number};
+pub use sketches::sketch_pictures;
 
 /// Bakes all layers of a shot, then writes its outputs and its report. As soon as the first frame is baked, `NAME.first.png` shows it, until the
 /// outputs are there.

@@ -18,7 +18,7 @@ pub use plot::{escape, number};
 /// How our pages look.
 pub const PAGE_STYLE: &str = include_str!("report/style.css");
 
-use shot::{Bake, Context, Event, LayerBake, Shot, write_whole};
+use shot::{Bake, Context, Event, Figures, LayerBake, Shot, write_whole};
 
 use crate::Error;
 
@@ -33,7 +33,7 @@ pub(crate) fn write(shot: &Shot, bake: &Bake, context: &Context<'_>) -> Result<P
         !context.is_cancelled()
     })?;
     let Some(rows) = rows else { return Err(Error::Cancelled { path }) };
-    write_whole(&path, page::page(shot, bake, &rows).as_bytes())?;
+    write_whole(&path, page::page(shot, bake, &rows, &pictures::made(shot, bake)?).as_bytes())?;
     Ok(path)
 }
 
@@ -84,12 +84,29 @@ pub(crate) fn plots(layer: &LayerBake) -> Vec<PlotData> {
             series.values[frame] = Some(figure.value).filter(|value| value.is_finite());
         }
     }
+    let per_step = time_per_step(layer);
+    if per_step.iter().any(Option::is_some) {
+        let series = vec![Series { name: String::new(), values: per_step }];
+        plots.push(PlotData { title: "time per step".into(), unit: "µs".into(), series });
+    }
     if layer.seconds.iter().any(Option::is_some) {
         let values = layer.seconds.iter().map(|seconds| seconds.map(|seconds| 1000.0 * seconds)).collect();
         let series = vec![Series { name: String::new(), values }];
         plots.push(PlotData { title: "time per frame".into(), unit: "ms".into(), series });
     }
-    let first = ["distance", "strain", "energy", "time per frame"];
+    let first = ["distance", "strain", "energy", "time per frame", "time per step"];
     plots.sort_by_key(|plot| first.iter().position(|title| *title == plot.title).unwrap_or(first.len()));
     plots
+}
+
+/// What a layer says its steps are called.
+const STEPS: &str = "effort/substeps";
+
+/// The time of a frame, everything that was done for it included, over its steps, in µs; nothing for layers that count none.
+fn time_per_step(layer: &LayerBake) -> Vec<Option<f64>> {
+    let of = |(seconds, figures): (&Option<f64>, &Figures)| {
+        let steps = figures.get(STEPS).filter(|steps| *steps > 0.0)?;
+        Some(1e6 * (*seconds)? / steps)
+    };
+    layer.seconds.iter().zip(&layer.figures).map(of).collect()
 }

@@ -53,7 +53,7 @@ pub use shared::{
 };
 pub use skeleton::{
     Adapting, Anatomy, JointCells, JointRay, PaintedRegion, Part as FleshPart, Pin as FleshPin, Skeleton,
-    Solution, SwingLimit,
+    Solution, SwingLimit, sketch_of_lattice,
 };
 pub use smoke::{
     Bar, Channel, Disc, Ends, Image, Noise, PathKey, Repeat, Scalar, Silhouette, Smoke, SmokeSource, Stroke,

@@ -6,6 +6,7 @@ mod dials;
 mod mover;
 mod pins;
 mod simulation;
+mod sketch;
 mod swing;
 mod touch;
 
@@ -18,11 +19,12 @@ use solid::Material;
 use crate::shared::Contact;
 use crate::shared::driver::LOOK_AHEAD;
 use crate::shared::idle::Idle;
-use shot::{Diagnostic, Layer, LayerError, Settings, Simulation, Target};
+use shot::{Diagnostic, Layer, LayerError, Settings, Simulation, Sketch, Target};
 
 pub use anatomy::Anatomy;
 pub use pins::Pin;
 use simulation::Living;
+pub use sketch::sketch_of_lattice;
 
 /// Flesh around bones: belly, ears and tail follow through, elbows keep their volume. For skinned characters; all skinned meshes of the
 /// skeleton ride along.
@@ -32,7 +34,8 @@ pub struct Skeleton {
     /// What it is made of: `jelly`, `fat`, `muscle`, `rubber`, `wood`.
     #[schemars(extend("examples" = Material::PRESETS.map(|preset| preset.name)))]
     pub material: String,
-    /// Young's modulus, in Pa: how hard it is to pull. Default: the material's.
+    /// Young's modulus, in Pa: how hard it is to pull. Default: the material's, and firmer where flesh is thicker than 20 cm, so that it
+    /// swings as often.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("minimum" = 1.0, "maximum" = 1e12, "x-usual" = [100.0, 2e10]))]
     pub young: Option<f64>,
@@ -56,7 +59,7 @@ pub struct Skeleton {
     /// How far free joints may turn from how they hang at rest on the joint that carries them. Default: as far as flesh lets them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<SwingLimit>,
-    /// A lattice of one's own (`.veg`, of tets or hexahedra, `.msh`, `.mesh`, `.node`), in metres around the mesh at rest: instead of `cells`.
+    /// A lattice of one's own (`.toml`, `.veg`, `.msh`, `.mesh`, `.node`; of tets, prisms, hexahedra), in metres around the mesh at rest: instead of `cells`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lattice: Option<FilePath>,
     /// About so many cells in the lattice that carries the flesh. More follow the shape closer and take longer.
@@ -232,7 +235,7 @@ impl Default for Skeleton {
 impl Settings for Skeleton {
     const KIND: &'static str = "skeleton";
     const SUMMARY: &'static str = "flesh around the bones of a skinned character";
-    const VERSION: u32 = 6;
+    const VERSION: u32 = 7;
 }
 
 impl Layer for Skeleton {
@@ -298,6 +301,10 @@ impl Layer for Skeleton {
 
     fn prepare(&self, input: &Target) -> Result<Box<dyn Simulation>, LayerError> {
         Ok(Box::new(Living::new(self, input)?))
+    }
+
+    fn sketches(&self, input: &Target) -> Result<Vec<Sketch>, LayerError> {
+        Anatomy::new(self, input)?.sketches()
     }
 
     fn pack(&self, input: &Target) -> Result<Option<Vec<u8>>, LayerError> {

@@ -106,13 +106,17 @@ fn flesh_lives_in_a_lattice_from_a_file() {
     let target = shot::Target { clip: input, mesh: 0, files: clip::Files::default() };
     let settings = layers::Skeleton { cells: 90, ..layers::Skeleton::default() };
     let flesh = layers::Anatomy::new(&settings, &target).unwrap().flesh;
-    clip::write_lattice(folder.path().join("own.veg"), flesh.lattice()).unwrap();
+    for name in ["own.veg", "own.toml"] {
+        clip::write_lattice(folder.path().join(name), flesh.lattice()).unwrap();
+    }
     let dials = "pre_roll = 0.0\nsteps_per_second = 96.0\n";
     let made = bake(folder.path(), "small_elbow", &format!("cells = 90\n{dials}"), "0-8");
     let read = bake(folder.path(), "small_elbow", &format!("lattice = \"own.veg\"\n{dials}"), "0-8");
     for name in ["lattice", "bones", "functions"] {
         assert_eq!(note(&made, name), note(&read, name), "{name}");
     }
+    assert_eq!(made.clip.frame(8).unwrap(), read.clip.frame(8).unwrap());
+    let read = bake(folder.path(), "small_elbow", &format!("lattice = \"own.toml\"\n{dials}"), "0-8");
     assert_eq!(made.clip.frame(8).unwrap(), read.clip.frame(8).unwrap());
     let missing = open(folder.path(), "small_elbow", "lattice = \"none.veg\"").check();
     assert!(missing.iter().any(|mistake| mistake.message().contains("none.veg")), "{missing:?}");
@@ -211,4 +215,26 @@ fn a_player_shows_what_is_baked() {
     }
     println!("{worst:.1e} m apart, of 2 m");
     assert!(worst < 2e-4, "{worst}");
+}
+
+/// Figure 2 in the report, what joints keep beside both skinnings, functions that come and go, and how long a step takes.
+#[test]
+fn the_report_shows_what_flesh_is_made_of() {
+    let folder = tempfile::tempdir().unwrap();
+    let layer = "cells = 60\nlevels = 1\npre_roll = 0.0\nsteps_per_second = 48.0\nadaptation = {}";
+    let text = format!(
+        "[input]\nsample = \"small_elbow\"\n[[layer]]\nkind = \"skeleton\"\n{layer}\n[output]\nfiles = []\n"
+    );
+    let reader = Reader::new(registry().with_film::<film::FilmLook>());
+    let shot = reader.parse("shot", &text, folder.path()).unwrap();
+    let frames = Some("0-3".parse().unwrap());
+    let options = BakeOptions { out: Some(folder.path().into()), frames, ..BakeOptions::default() };
+    let bake = film::bake(&shot, &options, &Context::SILENT).unwrap();
+    let page = std::fs::read_to_string(bake.report.unwrap()).unwrap();
+    for what in ["made of", "regions", "lattice and bones", "volume at lower", "dual quaternions"] {
+        assert!(page.contains(what), "{what}");
+    }
+    for plot in ["functions", "time per step"] {
+        assert!(page.contains(&format!(">{plot}")), "{plot}");
+    }
 }

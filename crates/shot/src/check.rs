@@ -4,8 +4,9 @@ use std::path::Path;
 
 use clip::{Clip, Files, Format, Selector};
 
+use crate::bake::Bake;
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::layer::{LayerError, Target};
+use crate::layer::{LayerError, Sketch, Target};
 use crate::shot::{LayerEntry, MeshNames, Shot};
 use crate::{Error, Reader, suggest};
 
@@ -120,6 +121,22 @@ impl Shot {
             clip = entry.carried(&target).map_err(crate::bake::prepare_error(&entry.name))?;
         }
         Ok(None)
+    }
+
+    /// What its layers are made of, by their names, on the input that was baked. A layer that cannot show it shows nothing.
+    pub fn sketches(&self, bake: &Bake) -> Vec<(String, Vec<Sketch>)> {
+        let mut clip = bake.input.clone();
+        let mut sketches = Vec::new();
+        for entry in self.layers.iter().filter(|entry| entry.is_active()) {
+            let Ok(target) = entry.target(&clip, &self.files) else { continue };
+            let own = entry.layer.sketches(&target).unwrap_or_default();
+            if !own.is_empty() {
+                sketches.push((entry.name.clone(), own));
+            }
+            let Ok(carried) = entry.carried(&target) else { break };
+            clip = carried;
+        }
+        sketches
     }
 
     /// The same for an input that is open already.

@@ -68,6 +68,11 @@ pub trait Layer: Send + Sync {
         Ok(None)
     }
 
+    /// What it is made of, for the report: nothing else depends on it. Most layers have nothing to show.
+    fn sketches(&self, _input: &Target) -> Result<Vec<Sketch>, LayerError> {
+        Ok(Vec::new())
+    }
+
     /// What a game needs to run this layer by itself, as bytes; most layers have nothing of the kind.
     fn pack(&self, _input: &Target) -> Result<Option<Vec<u8>>, LayerError> {
         Ok(None)
@@ -137,6 +142,19 @@ pub trait Simulation: Send {
     fn notes(&self) -> Vec<(String, String)> {
         Vec::new()
     }
+}
+
+/// A still model of what a layer is made of (cells, bones), for people to look at.
+#[derive(Clone, Debug)]
+pub struct Sketch {
+    /// What it shows.
+    pub label: String,
+    /// One frame.
+    pub clip: Clip,
+    /// Whether the edges of its faces are drawn.
+    pub edges: bool,
+    /// From where one sees the most of it: about the vertical, in radians.
+    pub azimuth: f64,
 }
 
 /// From where a scene is seen, in metres and radians.

@@ -1,14 +1,14 @@
 //! `lattice`: coarse cells around a character, bones along their edges.
 
-mod drawing;
-
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::Args;
 use clip::Clip;
+use film::sketch_pictures;
 use geometry::{Lattice, LatticeMaking, TetQuality};
-use layers::{Anatomy, Skeleton};
+use layers::{Anatomy, Skeleton, sketch_of_lattice};
+use render::Picture;
 use serde_json::{Value, json};
 use shot::Target;
 
@@ -20,12 +20,12 @@ use crate::source::{self, Reading};
 /// Make the lattice that carries the flesh of a character: coarse cells with the bones along their edges
 ///
 /// Bones and regions come from the skin, as in the skeleton layer; a surface without a skin gets cells without bones. A file that has cells
-/// already (.veg, .msh, .node, .ele, .mesh) is judged as it is.
+/// already (.toml, .veg, .msh, .node, .ele, .mesh) is judged as it is.
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// The character (.glb, .gltf, .usd and others), sample:NAME, or a file of cells
     file: PathBuf,
-    /// The file to write (.veg) [default: none, only the report]
+    /// The file to write (.veg, .toml) [default: none, only the report]
     #[arg(long, short, value_name = "VEG")]
     output: Option<PathBuf>,
     /// About so many cells
@@ -41,6 +41,9 @@ pub(crate) struct Arguments {
     pub(crate) json: bool,
 }
 
+/// Of a picture, in pixels.
+const SIZE: [u32; 2] = [640, 520];
+
 /// A lattice, and what it is for.
 enum Made {
     /// Of a file of cells, or around a surface without a skin.
@@ -55,6 +58,23 @@ impl Made {
             Self::Flesh(anatomy) => anatomy.flesh.lattice(),
         }
     }
+
+    /// Regions on the skin, and beside them the cells cut open.
+    fn picture(&self) -> Result<Picture, CliError> {
+        let sketches = match self {
+            Self::Bare(lattice) => sketch_of_lattice(lattice).map(|sketch| vec![sketch]),
+            Self::Flesh(anatomy) => anatomy.sketches(),
+        };
+        let sketches = sketches.map_err(|error| CliError::input(error.to_string()))?;
+        let pictures = sketch_pictures(&sketches, SIZE)?;
+        let captioned = pictures.iter().zip(&sketches).map(|(picture, sketch)| match &sketches[..] {
+            [_] => picture.clone(),
+            _ => picture.captioned(&sketch.label),
+        });
+        captioned
+            .reduce(|all, next| all.beside(&next))
+            .ok_or_else(|| CliError::input("there is nothing to draw"))
+    }
 }
 
 impl Arguments {
@@ -65,11 +85,7 @@ impl Arguments {
         let write = |path: &Path| clip::write_lattice(path, made.lattice());
         let files = MadeFiles::write(&self.output, &self.picture, write)?;
         if let Some(path) = &self.picture {
-            let picture = match &made {
-                Made::Bare(lattice) => drawing::cells(lattice)?,
-                Made::Flesh(anatomy) => drawing::flesh(anatomy)?,
-            };
-            super::render::save(path, &picture.png()?)?;
+            super::render::save(path, &made.picture()?.png()?)?;
         }
         let report = Report::new(&self.file, &made, seconds)?;
         if self.json {
@@ -79,7 +95,7 @@ impl Arguments {
     }
 
     fn make(&self) -> Result<Made, CliError> {
-        if source::has_tets(&self.file) {
+        if source::has_cells(&self.file) {
             return Ok(Made::Bare(clip::read_lattice(&self.file, &self.reading.options())?));
         }
         let clip = self.reading.open(&self.file)?;

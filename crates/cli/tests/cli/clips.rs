@@ -350,6 +350,9 @@ fn lattice_puts_cells_around_a_character_with_its_bones_on_their_edges() {
     let again = place.json(&["lattice", "elbow.veg", "--json"]);
     assert_eq!((&again["cells"], &again["points"]), (&told["cells"], &told["points"]));
     assert!(again["flesh"].is_null());
+    place.json(&["lattice", "elbow.veg", "-o", "elbow.toml", "--picture", "cells.png", "--json"]);
+    assert!(place.read("cells.png").starts_with(b"\x89PNG"));
+    assert_eq!(place.json(&["lattice", "elbow.toml", "--json"])["cells"], told["cells"]);
 
     place.write("loose.obj", "v 0 0 0\n");
     assert!(place.expect(1, &["lattice", "loose.obj"]).stderr.contains("no faces"));

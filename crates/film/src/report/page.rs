@@ -6,13 +6,13 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
-use super::pictures::Row;
+use super::pictures::{Made, Row};
 use super::plot::{self, escape, number};
 use super::source;
 use shot::{Bake, LayerBake, LayerEntry, Shot, Warning};
 
 /// The whole page.
-pub(super) fn page(shot: &Shot, bake: &Bake, rows: &[Row]) -> String {
+pub(super) fn page(shot: &Shot, bake: &Bake, rows: &[Row], made: &[Made]) -> String {
     let mut page = String::new();
     let title = escape(&shot.name);
     // writing to a string cannot fail, here and below
@@ -31,6 +31,7 @@ pub(super) fn page(shot: &Shot, bake: &Bake, rows: &[Row]) -> String {
     warnings(&mut page, &others, "Warnings", "");
     notes(&mut page, bake);
     pictures(&mut page, bake, rows);
+    made.iter().for_each(|made| self::made(&mut page, made));
     bake.layers.iter().for_each(|layer| self::layer(&mut page, shot, bake, layer));
     let _ = write!(page, "<section><h2>Shot file</h2>{}</section>", source::html(shot.text()));
     provenance(&mut page, bake);
@@ -159,6 +160,20 @@ fn pictures(page: &mut String, bake: &Bake, rows: &[Row]) {
         page.push_str("</div>");
     }
     page.push_str("</div></section>");
+}
+
+/// What a layer is made of.
+fn made(page: &mut String, made: &Made) {
+    let _ = write!(page, "<section><h2>What {} is made of</h2><div class=\"pictures\">", escape(&made.layer));
+    let _ = write!(page, "<div class=\"row n{}\">", made.pictures.len());
+    for (label, png) in &made.pictures {
+        let (label, png) = (escape(label), STANDARD.encode(png));
+        let _ = write!(
+            page,
+            "<figure><img alt=\"{label}\" src=\"data:image/png;base64,{png}\"><figcaption>{label}</figcaption></figure>"
+        );
+    }
+    page.push_str("</div></div></section>");
 }
 
 fn layer(page: &mut String, shot: &Shot, bake: &Bake, layer: &LayerBake) {

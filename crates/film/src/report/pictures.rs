@@ -3,11 +3,12 @@
 use clip::{Clip, Frame, StrainMeter};
 use render::{Camera, Ground, Look, Painter, Picture, Scalars};
 
-use shot::{Bake, Shot};
+use shot::{Bake, Shot, Sketch};
 
 use crate::Error;
 use crate::look::FilmLook;
 use crate::renderer::FilmRenderer;
+use crate::sketches::sketch_pictures;
 
 /// The pictures of one frame.
 pub(super) struct Row {
@@ -15,6 +16,23 @@ pub(super) struct Row {
     pub(super) frame: usize,
     /// What is shown, and the picture as PNG.
     pub(super) pictures: Vec<(&'static str, Vec<u8>)>,
+}
+
+/// Pictures of what a layer is made of, with what they show, as PNG.
+pub(super) struct Made {
+    pub(super) layer: String,
+    pub(super) pictures: Vec<(String, Vec<u8>)>,
+}
+
+/// What the layers of a shot are made of, where they show it.
+pub(super) fn made(shot: &Shot, bake: &Bake) -> Result<Vec<Made>, Error> {
+    let of = |(layer, sketches): (String, Vec<Sketch>)| {
+        let pictures = sketch_pictures(&sketches, SIZE)?;
+        let named = sketches.into_iter().zip(pictures);
+        let pictures = named.map(|(sketch, picture)| Ok((sketch.label, picture.png()?)));
+        Ok(Made { layer, pictures: pictures.collect::<Result<_, Error>>()? })
+    };
+    shot.sketches(bake).into_iter().map(of).collect()
 }
 
 /// How many frames are shown.

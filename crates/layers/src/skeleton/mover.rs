@@ -63,6 +63,14 @@ impl Mover {
         }
     }
 
+    /// Steps of a player so far.
+    pub(super) fn steps(&self) -> u64 {
+        match self {
+            Self::Player(player) => player.steps(),
+            Self::Engine(_) => 0,
+        }
+    }
+
     /// Steps so far in which flesh was held back.
     pub(super) fn held_back(&self) -> u64 {
         match self {

@@ -294,7 +294,7 @@ impl Simulation for Living {
         let Some(skeleton) = &self.input.clip.skeleton else { return Ok(frame.into()) };
         let pose = skeleton.world_from_joints(&frame.pose);
         let steps = self.steps(index)?;
-        let held_back = self.mover.held_back();
+        let (held_back, taken) = (self.mover.held_back(), self.mover.steps());
         let gone = match index {
             0 => self.begin(&pose, &steps),
             _ => self.go_on(index, &pose, &steps),
@@ -307,6 +307,10 @@ impl Simulation for Living {
         let mut result = FrameResult::from(frame);
         let skinned = self.deliver(index, &pose, &points, &mut result)?;
         self.swing.turn(&points, &mut result.frame.pose);
+        let taken = self.mover.steps() - taken;
+        if taken > 0 {
+            result.figures.add("effort/substeps", "", taken as f64);
+        }
         self.tell(index, &pose, [&points, &skinned], gone, &mut result)?;
         if index == 0 {
             result.warnings.extend(self.warnings.clone());

@@ -1,65 +1,58 @@
-//! Pictures of a lattice: regions on the skin, cells cut open, bones.
+//! Sketches of flesh: regions on the skin, the lattice cut open, the bones in it.
 
 use std::sync::Arc;
 
 use clip::{Clip, Faces, Frame, Material, MemoryFrames, Mesh};
 use geometry::{Bounds, Lattice, TET_FACES, Vec3};
-use layers::Anatomy;
-use render::{Look, Picture, Shading, Stage, View};
-use samples::shapes::tube;
+use shot::{LayerError, Sketch};
 
-use crate::error::CliError;
+use super::Anatomy;
 
-const SIZE: [u32; 2] = [640, 520];
 /// Colour of bones.
 const BONE: [f32; 4] = [0.9, 0.87, 0.78, 1.0];
+/// A bone's thickest place, from its beginning, as a part of its length.
+const SHOULDER: f64 = 0.2;
 
-/// The cells behind the middle.
-pub(super) fn cells(lattice: &Lattice) -> Result<Picture, CliError> {
-    let mut sketch = Sketch::default();
-    sketch.cells(lattice, |_| 0)?;
-    let clip = sketch.clip(1);
-    let stage = Stage::new(&[("", &clip)], view(lattice), edges(), SIZE)?;
-    Ok(stage.picture(0)?)
+/// The cells of a lattice behind the middle.
+pub fn sketch_of_lattice(lattice: &Lattice) -> Result<Sketch, LayerError> {
+    let mut drawing = Drawing::default();
+    drawing.cells(lattice, |_| 0)?;
+    Ok(Sketch { label: "lattice".into(), clip: drawing.clip(1), edges: true, azimuth: azimuth(lattice) })
 }
 
-/// The regions on the skin; beside them the cells cut open, each in the colour of its region, and the bones.
-pub(super) fn flesh(anatomy: &Anatomy) -> Result<Picture, CliError> {
-    let flesh = &anatomy.flesh;
-    let lattice = flesh.lattice();
-    let (bones, _) = flesh.bones();
-    let regions = flesh.region_weights();
-    let count = anatomy.names.len();
-    let mut cut = Sketch::default();
-    cut.cells(lattice, |corners| {
-        strongest(corners.iter().flat_map(|&v| regions[v as usize].iter().copied()))
-    })?;
-    let thin = 0.008 * Bounds::of(lattice.points().iter().copied()).diagonal();
-    for bone in bones {
-        cut.bone(bone.ends.map(|end| end.rest), thin, count);
+impl Anatomy {
+    /// The regions on the skin; the cells cut open, each in the colour of its region, and the bones.
+    pub fn sketches(&self) -> Result<Vec<Sketch>, LayerError> {
+        let lattice = self.flesh.lattice();
+        let regions = self.flesh.region_weights();
+        let count = self.names.len();
+        let mut cut = Drawing::default();
+        cut.cells(lattice, |corners| {
+            strongest(corners.iter().flat_map(|&v| regions[v as usize].iter().copied()))
+        })?;
+        let thin = 0.008 * Bounds::of(lattice.points().iter().copied()).diagonal();
+        for bone in self.flesh.bones().0 {
+            cut.bone(bone.ends.map(|end| end.rest), thin, count);
+        }
+        let mut whole = Drawing::default();
+        for t in &self.skin.triangles {
+            let row = |&v: &u32| self.skin.influences[v as usize].iter().copied();
+            whole.face(strongest(t.iter().flat_map(row)), t.map(|v| self.skin.points[v as usize]));
+        }
+        let sketch = |label: &str, drawing: &Drawing, edges| Sketch {
+            label: label.into(),
+            clip: drawing.clip(count),
+            edges,
+            azimuth: azimuth(lattice),
+        };
+        Ok(vec![sketch("regions", &whole, false), sketch("lattice and bones", &cut, true)])
     }
-    let mut whole = Sketch::default();
-    for t in &anatomy.skin.triangles {
-        let row = |&v: &u32| anatomy.skin.influences[v as usize].iter().copied();
-        whole.face(strongest(t.iter().flat_map(row)), t.map(|v| anatomy.skin.points[v as usize]));
-    }
-    let (cut, whole) = (cut.clip(count), whole.clip(count));
-    let stage = Stage::new(&[("lattice and bones", &cut)], view(lattice), edges(), SIZE)?;
-    let camera = *stage.camera();
-    let look = Look { shading: Shading::Flat, ..Look::default() };
-    let skin = Stage::new(&[("regions", &whole)], view(lattice), look, SIZE)?.with_camera(camera);
-    Ok(skin.picture(0)?.beside(&stage.picture(0)?))
-}
-
-fn edges() -> Look {
-    Look { wireframe: true, shading: Shading::Flat, ..Look::default() }
 }
 
 /// Across the longer of the two horizontal sides one sees the most.
-fn view(lattice: &Lattice) -> View {
+fn azimuth(lattice: &Lattice) -> f64 {
     let size = Bounds::of(lattice.points().iter().copied()).size();
-    let azimuth = if size.x >= size.z { 25.0_f64 } else { 65.0 };
-    View::Orbit { azimuth: azimuth.to_radians(), elevation: 15.0_f64.to_radians() }
+    if size.x >= size.z { 25.0_f64 } else { 65.0 }.to_radians()
 }
 
 /// The joint with the most weight; the first of equals.
@@ -77,18 +70,18 @@ fn strongest(shares: impl Iterator<Item = (u32, f64)>) -> usize {
 
 /// Faces, each in the colour of a joint.
 #[derive(Default)]
-struct Sketch {
+struct Drawing {
     faces: Vec<(usize, [Vec3; 3])>,
 }
 
-impl Sketch {
+impl Drawing {
     fn face(&mut self, joint: usize, corners: [Vec3; 3]) {
         self.faces.push((joint, corners));
     }
 
     /// The outside of the cells whose centres are behind the middle.
-    fn cells(&mut self, lattice: &Lattice, joint: impl Fn(&[u32]) -> usize) -> Result<(), CliError> {
-        let (mesh, cell_of_tet) = lattice.tets().map_err(|error| CliError::input(error.to_string()))?;
+    fn cells(&mut self, lattice: &Lattice, joint: impl Fn(&[u32]) -> usize) -> Result<(), LayerError> {
+        let (mesh, cell_of_tet) = lattice.tets().map_err(LayerError::new)?;
         let bounds = Bounds::of(mesh.points().iter().copied());
         let normal = if bounds.size().x >= bounds.size().z { Vec3::Z } else { Vec3::X };
         let behind =
@@ -105,10 +98,17 @@ impl Sketch {
         Ok(())
     }
 
+    /// Two pyramids on one square.
     fn bone(&mut self, [a, b]: [Vec3; 2], radius: f64, colour: usize) {
-        let shape = tube(&[a, a.lerp(b, 0.2), b], &[0.6 * radius, radius, 0.5 * radius], 8);
-        for t in shape.triangles() {
-            self.face(colour, t.map(|v| shape.points[v as usize]));
+        let Some(along) = (b - a).try_normalize() else { return };
+        let side = along.any_orthonormal_vector();
+        let other = along.cross(side);
+        let middle = a.lerp(b, SHOULDER);
+        let corners = [side, other, -side, -other].map(|to| middle + radius * to);
+        for k in 0..4 {
+            let (p, q) = (corners[k], corners[(k + 1) % 4]);
+            self.face(colour, [a, q, p]);
+            self.face(colour, [b, p, q]);
         }
     }
 
@@ -132,7 +132,7 @@ impl Sketch {
         }
         let points = meshes.iter().map(|mesh| mesh.rest_points.clone()).collect();
         let frames = MemoryFrames::new(vec![Frame { points, pose: Vec::new() }]);
-        let mut clip = Clip::new("lattice", 24.0, meshes, None, Arc::new(frames));
+        let mut clip = Clip::new("sketch", 24.0, meshes, None, Arc::new(frames));
         clip.materials = (0..joints).map(|joint| Material::plain("", hue(joint))).collect();
         clip.materials.push(Material::plain("bone", BONE));
         clip
