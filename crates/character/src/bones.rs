@@ -47,6 +47,16 @@ pub struct Bone {
     pub ends: [End; 2],
 }
 
+impl Bone {
+    /// From a place at rest.
+    pub(crate) fn distance_squared(&self, place: Vec3) -> f64 {
+        let [a, b] = self.ends.map(|end| end.rest);
+        let along =
+            ((place - a).dot(b - a) / (b - a).length_squared().max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
+        place.distance_squared(a.lerp(b, along))
+    }
+}
+
 /// How far, as a part of the way, a tip reaches towards the farthest point of its joint: bones end inside.
 const TIP: f64 = 0.8;
 /// Bones shorter than this part of the character's size are no bones.

@@ -30,6 +30,9 @@ pub struct Settings {
     pub material: Material,
     /// What parts are made of instead: joints and their materials.
     pub materials: Vec<(usize, Material)>,
+    /// Flesh that is thicker than this, in metres from the bone to the skin, is firmer by the square of that, so that it swings as often;
+    /// where `materials` or paint says what it is made of, that counts. None: as soft as its material, however thick.
+    pub firm_beyond: Option<f64>,
     /// Parts that are made of something else by how much of every point of the skin they are, over what joints say; later ones over earlier.
     pub painted_materials: Vec<(Vec<f64>, Material)>,
     /// Joints whose regions are painted, and how much of every point of the skin is theirs: over the skin's own weights.
@@ -58,6 +61,7 @@ impl Default for Settings {
             joints: false,
             material,
             materials: Vec::new(),
+            firm_beyond: None,
             painted_materials: Vec::new(),
             painted_regions: Vec::new(),
             places: Vec::new(),
@@ -211,10 +215,12 @@ impl Flesh {
 
         let skin_surface = SurfaceQuery::new(skin.points.clone(), oriented(&skin))?;
         let fractions = fractions_inside(hierarchy.mesh(), &skin_surface);
+        let firmness = firmness(&settings, &skin, &bones, joints.len());
         let paints = lattice_paints(&lattice, &skin, &settings)?;
         let material = |cell: u32| {
             let corners = lattice.cells()[cell as usize].corners();
-            painted_material(&settings, cell_material(&settings, corners, material_shares), &paints, corners)
+            let own = cell_material(&settings, &firmness, corners, material_shares);
+            painted_material(&settings, own, &paints, corners)
         };
         let pieces: Vec<Piece> = (0..fractions.len())
             .map(|tet| {
@@ -429,11 +435,31 @@ pub(crate) fn region_joints(shares: &[Shares]) -> Vec<u32> {
     joints
 }
 
+/// How many times as firm as its material the flesh of each joint is. Flesh around a bone swings at about √(E/ρ)/r, r its thickness.
+fn firmness(settings: &Settings, skin: &Skin, bones: &[Bone], joints: usize) -> Vec<f64> {
+    let Some(thin) = settings.firm_beyond else { return vec![1.0; joints] };
+    let [mut squares, mut weights] = [vec![0.0; joints], vec![0.0; joints]];
+    for (point, row) in skin.points.iter().zip(&skin.influences) {
+        for &(joint, weight) in row {
+            let own = bones.iter().filter(|bone| bone.joint == joint as usize);
+            let nearest = own.map(|bone| bone.distance_squared(*point)).fold(f64::INFINITY, f64::min);
+            if nearest.is_finite() {
+                squares[joint as usize] += weight * nearest;
+                weights[joint as usize] += weight;
+            }
+        }
+    }
+    let of = |(square, weight): (f64, f64)| if weight > 0.0 { square / weight / (thin * thin) } else { 1.0 };
+    squares.into_iter().zip(weights).map(|pair| of(pair).max(1.0)).collect()
+}
+
 /// The material of a cell: moduli and density are means over the regions of its points, stiffness in powers of ten.
-fn cell_material(settings: &Settings, corners: &[u32], shares: &[Shares]) -> Material {
+fn cell_material(settings: &Settings, firmness: &[f64], corners: &[u32], shares: &[Shares]) -> Material {
     let of = |joint: u32| {
         let own = settings.materials.iter().rev().find(|(j, _)| *j == joint as usize);
-        own.map_or(settings.material, |(_, material)| *material)
+        let firm =
+            || Material { young: settings.material.young * firmness[joint as usize], ..settings.material };
+        own.map_or_else(firm, |(_, material)| *material)
     };
     let (mut log_young, mut poisson, mut density, mut damping, mut total) = (0.0, 0.0, 0.0, 0.0, 0.0);
     for &(joint, weight) in corners.iter().flat_map(|&v| &shares[v as usize]) {

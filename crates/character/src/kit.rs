@@ -20,6 +20,8 @@ use crate::frames::Frame;
 use crate::limits::Limit;
 use crate::region::Region;
 use crate::regions::{Shares, cell_regions};
+use crate::swing::reach;
+use crate::unfold::{Guarded, guarded};
 
 /// How flesh is solved for, with matrices that never change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -53,6 +55,10 @@ pub struct Kit {
     pub(crate) joints: Option<Corotated>,
     /// Cones that free joints stay in.
     pub(crate) limits: Vec<Limit>,
+    /// How far coefficients of level 0 may swing from where their bones would take them, in metres; empty: as far as they do.
+    pub(crate) reach: Vec<f64>,
+    /// Cells that are kept from turning inside out.
+    pub(crate) guarded: Vec<Guarded>,
     pub(crate) step: f64,
     pub(crate) beta: f64,
     pub(crate) gravity: Vec3,
@@ -62,7 +68,7 @@ pub struct Kit {
 
 /// Steps shorter than this, in seconds, would keep a player busy for ever.
 const LEAST_STEP: f64 = 1e-5;
-const MAGIC: &[u8; 8] = b"flesh\0\0\x05";
+const MAGIC: &[u8; 8] = b"flesh\0\0\x06";
 
 impl Kit {
     /// What a player needs to move this flesh in steps of `step` seconds.
@@ -111,6 +117,8 @@ impl Kit {
             regions,
             surface: flesh.surface.clone(),
             limits: flesh.limits.clone(),
+            reach: if method == Method::BlendedLinear { reach(flesh) } else { Vec::new() },
+            guarded: guarded(flesh),
             step,
             beta: stiffness_damping(damping, Material::DAMPING_REFERENCE_HZ),
             gravity: flesh.settings.gravity,
@@ -216,6 +224,11 @@ impl Kit {
             out.count(limit.joint as usize);
             out.numbers(limit.axis.to_array().into_iter().chain([limit.sine, limit.cosine]));
             pairs(out, &limit.row);
+        });
+        out.list(&self.reach, |out, &reach| out.numbers([reach]));
+        out.list(&self.guarded, |out, cell| {
+            cell.corners.iter().for_each(|&v| out.count(v as usize));
+            out.numbers([cell.volume]);
         });
         let sum = checksum(&out.bytes);
         out.bytes.extend(sum.to_le_bytes());
@@ -354,12 +367,23 @@ fn read(input: &mut Reader) -> Option<Kit> {
         let row = input.pairs(functions)?;
         Some(Limit { joint, axis: Vec3::new(x, y, z), sine, cosine, row })
     })?;
+    let reach = input.list(|input| input.numbers().map(|[reach]| reach))?;
+    let guarded = input.list(|input| {
+        let mut corners = [0; 4];
+        for corner in &mut corners {
+            *corner = input.below(functions)? as u32;
+        }
+        let [volume] = input.numbers()?;
+        (volume > 0.0).then_some(Guarded { corners, volume })
+    })?;
     let sound = level_zero <= functions
         && shares.len() == functions
         && (LEAST_STEP..=1.0).contains(&step)
         && beta >= 0.0;
     let sound = sound
         && adaptation.as_ref().is_none_or(Adaptation::is_sound)
+        && (reach.is_empty() || reach.len() == level_zero)
+        && reach.iter().all(|reach| *reach >= 0.0)
         && sensors.iter().all(|sensor| sensor.level > 0)
         && corotated.as_ref().is_none_or(|flesh| flesh.region.functions.len() == functions);
     sound.then_some(Kit {
@@ -375,6 +399,8 @@ fn read(input: &mut Reader) -> Option<Kit> {
         regions,
         surface,
         limits,
+        reach,
+        guarded,
         step,
         beta,
         gravity: Vec3::new(x, y, z),

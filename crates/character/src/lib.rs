@@ -41,6 +41,8 @@ mod region;
 mod regions;
 mod ride;
 mod stretches;
+mod swing;
+mod unfold;
 
 pub use adaptation::Adaptation;
 pub use bones::{Bone, End, Joint, Skin};

@@ -17,6 +17,8 @@ use crate::frames::{Frame, Pose};
 use crate::kit::{Kit, skinned};
 use crate::region::{Start, System};
 use crate::ride::Rides;
+use crate::swing::{KNEE, within};
+use crate::unfold::unfold;
 use pins::{MOST_PINS, Pin};
 
 /// How far linear flesh of a region goes from where its bones would take it, RMS, as a part of the character's size.
@@ -34,6 +36,8 @@ pub struct Player {
     /// The character's size at rest, in metres.
     size: f64,
     known: Vec<bool>,
+    /// The same with what is under pins.
+    held_here: Vec<bool>,
     /// The pose of the frame before and of this one.
     poses: [Pose; 2],
     /// Frames of all joints where the last step ended, and where the next one does.
@@ -93,6 +97,7 @@ impl Player {
             joints: joints.transpose()?,
             activity: kit.adaptation.clone().map(activity),
             size: Bounds::of(kit.rest[..kit.level_zero].iter().copied()).diagonal(),
+            held_here: known.clone(),
             known,
             poses: [pose.clone(), pose],
             frames: [
@@ -340,6 +345,7 @@ impl Player {
             put(&self.kit.drivers, &self.held, &mut self.next);
             system.step(&self.kit, flesh, end, &from, &mut self.next)?;
         }
+        self.keep_reach();
         self.hold_back();
         if !self.pins.is_empty() {
             self.meet_pins(s)?;
@@ -376,6 +382,26 @@ impl Player {
             } else {
                 from.places[f] + h * self.carried[f] + from.turned(to, f, own)
             };
+        }
+    }
+
+    /// Keeps coefficients within their reach; those under pins go where they are drawn.
+    fn keep_reach(&mut self) {
+        if !self.pins.is_empty() {
+            return;
+        }
+        let Self { next, rides: [_, ride], frames: [_, frames], kit, .. } = self;
+        for (f, &reach) in kit.reach.iter().enumerate() {
+            let (place, own) = (ride.places[f], next[f] - ride.places[f]);
+            // without D, which takes longer to find, most are within already
+            if own.length_squared() > (KNEE * reach).powi(2) {
+                let spread = |&(joint, weight): &(u32, f64)| {
+                    let world_from_rest = &frames[joint as usize].world_from_rest;
+                    weight * place.distance(world_from_rest.transform_point3(kit.rest[f]))
+                };
+                let spread: f64 = kit.shares[f].iter().map(spread).sum();
+                next[f] = place + within(own, reach + spread);
+            }
         }
     }
 
@@ -462,6 +488,13 @@ impl Player {
         }
         for driver in &self.kit.drivers {
             self.shown[driver.coefficient as usize] = self.held[driver.coefficient as usize];
+        }
+        if !self.kit.guarded.is_empty() {
+            self.held_here.copy_from_slice(&self.known);
+            for pin in &self.pins {
+                self.kit.surface.row(pin.point as usize).for_each(|(f, _)| self.held_here[f as usize] = true);
+            }
+            unfold(&self.kit.guarded, &self.held_here, &mut self.shown);
         }
     }
 

@@ -192,11 +192,7 @@ fn twist(flesh: &Flesh, joint: u32, pieces: &[&Piece], visit: &mut dyn FnMut(&Pi
         if firmness <= 0.0 || radius <= 0.0 {
             continue;
         }
-        let [a, b] = bone.ends.map(|end| end.rest);
-        let near = |p: Vec3| {
-            let along = ((p - a).dot(b - a) / (b - a).length_squared()).clamp(0.0, 1.0);
-            p.distance_squared(a.lerp(b, along)) < radius * radius
-        };
+        let near = |p: Vec3| bone.distance_squared(p) < radius * radius;
         for piece in pieces {
             let corners = mesh.corners(piece.tet as usize);
             let shear = piece.material.young / (2.0 * (1.0 + piece.material.poisson));
@@ -261,6 +257,8 @@ pub(crate) struct System {
     gamma: f64,
     scratch: Vec<Vec3>,
     right: Vec<Vec3>,
+    /// T r at the step's end.
+    places: Vec<Vec3>,
     displacement: Vec<Vec3>,
     solution: Vec<Vec3>,
 }
@@ -369,6 +367,7 @@ impl System {
             gamma: beta / (step + beta),
             scratch: zeros.clone(),
             right: zeros.clone(),
+            places: zeros.clone(),
             displacement: zeros.clone(),
             solution: zeros,
         })
@@ -433,6 +432,7 @@ impl System {
                 }
                 None => (Vec3::ZERO, Vec3::ZERO),
             };
+            self.places[k] = is;
             let before = from.coefficients[f];
             let d = to_start * (before - was);
             let p = to_end * (from.predicted[f] - is);
@@ -451,9 +451,8 @@ impl System {
         }
         self.solve.solve(&mut self.right, &self.free, &mut self.solution)?;
         for (k, &f) in self.region.functions.iter().enumerate() {
-            let is = self.rest[k].map_or(Vec3::ZERO, |r| end.world_from_rest.transform_point3(r));
             let d = self.solution[k] + self.displacement[k];
-            after[f as usize] += self.region.shares[k] * (is + end.rotation * d);
+            after[f as usize] += self.region.shares[k] * (self.places[k] + end.rotation * d);
         }
         Ok(())
     }

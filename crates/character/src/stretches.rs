@@ -4,6 +4,7 @@ use geometry::Vec3;
 use glam::{DAffine3, DQuat, Mat4};
 
 use crate::flesh::{Flesh, Piece};
+use crate::unfold::SHOWN_PART;
 
 /// The flesh around a joint: tets of the finest level whose cell belongs to several joints, of which it is the last.
 #[derive(Clone, Debug)]
@@ -62,7 +63,7 @@ impl Flesh {
         let tets = self.hierarchy.mesh().tets();
         let is_inverted = |piece: &&Piece| {
             let [a, b, c, d] = tets[piece.tet as usize].map(|p| points[p as usize]);
-            piece.part >= 0.1 && (b - a).dot((c - a).cross(d - a)) <= 0.0
+            piece.part >= SHOWN_PART && (b - a).dot((c - a).cross(d - a)) <= 0.0
         };
         self.pieces.iter().filter(is_inverted).count()
     }

@@ -111,7 +111,7 @@ fn a_nonlinear_elbow_keeps_its_volume_bent_and_twisted() {
     let stretch = std::f64::consts::PI * RADIUS * RADIUS * 2.0 * BLEND;
     let material = solid::Material { poisson: 0.495, damping: 0.5, ..Settings::default().material };
     let flesh = Flesh::new(&bar.joints, bar.skin.clone(), Settings { material, ..settings(300) }).unwrap();
-    for (angle, twist, allowed) in [(90.0_f64, 0.0_f64, 0.03), (120.0, 0.0, 0.05), (0.0, 180.0, 0.03)] {
+    for (angle, twist, allowed) in [(90.0_f64, 0.0_f64, 0.03), (120.0, 0.0, 0.03), (0.0, 180.0, 0.03)] {
         let mut engine = Nonlinear::new(&flesh, Law::NeoHookean, Some(1)).unwrap();
         for k in 0..=60 {
             let s = (f64::from(k) / 30.0).min(1.0);
@@ -122,8 +122,27 @@ fn a_nonlinear_elbow_keeps_its_volume_bent_and_twisted() {
         let [outer, _] = bulge(&bar, &points, angle.to_radians());
         println!("bent {angle}, twisted {twist}: volume {change:+.3}, outer side {outer:.3}");
         assert!(change.abs() < allowed, "{angle} {twist}: {change}");
-        assert!(outer < 1.2, "{angle} {twist}: {outer}");
+        assert!(outer < 1.25, "{angle} {twist}: {outer}");
     }
+}
+
+/// Bent by 120° and straight again: it comes back to where it was. Friction that resists change of volume once held it for seconds.
+#[test]
+fn a_nonlinear_elbow_comes_back_when_it_is_straight_again() {
+    let bar = bar(16, 40);
+    let material = solid::Material { poisson: 0.495, damping: 0.5, ..Settings::default().material };
+    let flesh = Flesh::new(&bar.joints, bar.skin.clone(), Settings { material, ..settings(250) }).unwrap();
+    let mut engine = Nonlinear::new(&flesh, Law::NeoHookean, Some(1)).unwrap();
+    let mut farthest = Vec::new();
+    for k in 0..=60 {
+        let s = (1.0 - (f64::from(k) / 15.0 - 1.0).abs()).max(0.0);
+        engine.step(&bent(s * 120.0_f64.to_radians(), 0.0), 1.0 / 30.0).unwrap();
+        let points = flesh.surface(engine.coefficients());
+        let off = points.iter().zip(&bar.skin.points).map(|(p, q)| p.distance(*q)).fold(0.0, f64::max);
+        farthest.push(off / RADIUS);
+    }
+    println!("off by {:.2} of the radius a second after, {:.1} when it was bent", farthest[60], farthest[15]);
+    assert!(farthest[60] < 0.1, "{:?}", &farthest[28..]);
 }
 
 /// Figure 5: one end turned by 90 degrees. Blended is near to nonlinear, global linear is not.

@@ -131,7 +131,11 @@ impl Mass {
     pub fn row_times(&self, i: usize, v: impl Fn(usize) -> Vec3) -> Vec3 {
         match &self.full {
             None => self.weights[i] * v(i),
-            Some(_) => self.row(i).map(|(j, value)| value * v(j as usize)).sum(),
+            Some(full) => {
+                let range = full.starts[i]..full.starts[i + 1];
+                let entries = full.columns[range.clone()].iter().zip(&full.values[range]);
+                entries.map(|(&j, &value)| value * v(j as usize)).sum()
+            }
         }
     }
 

@@ -15,6 +15,9 @@ const FLESH: f64 = 0.4;
 const INCOMPRESSIBLE: f64 = 0.495;
 /// The same where every cell has a frame of its own: a few iterations a step do not get further.
 const NEARLY: f64 = 0.48;
+/// Flesh that is thicker than this, in metres, is firmer than its material where nobody says how firm it is: a person's is thinner, and a
+/// knight with a head of a metre is meant to jiggle like a person, not to slop about.
+const THICK: f64 = 0.2;
 
 /// Settings, and the character that they are about.
 pub(super) struct Dials<'a> {
@@ -56,6 +59,7 @@ impl Dials<'_> {
             joints: self.settings.joints == JointCells::Nonlinear,
             material: self.firm(self.settings.base_material().map_err(LayerError::new)?),
             materials,
+            firm_beyond: self.settings.young.is_none().then_some(THICK),
             painted_materials,
             painted_regions,
             places: self.places()?,
