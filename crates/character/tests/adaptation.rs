@@ -99,7 +99,7 @@ fn with_every_function_on_iterations_agree_with_the_factor() {
     let play = |flesh: &Flesh| {
         let kit = Kit::new(flesh, Method::BlendedLinear, STEP).unwrap();
         let mut player = Player::read(&kit.to_bytes()).unwrap();
-        (0..40).for_each(|k| player.step(&bent(0.15 * (0.3 * f64::from(k)).sin(), 0.0), 1.0 / 30.0).unwrap());
+        (0..40).for_each(|k| player.step(&bent(0.05 * (0.3 * f64::from(k)).sin(), 0.0), 1.0 / 30.0).unwrap());
         surface(&player)
     };
     let far = play(&all).iter().zip(play(&adaptive)).map(|(a, b)| a.distance(b)).fold(0.0, f64::max);
