@@ -97,7 +97,9 @@ pub fn write_lattice(path: impl AsRef<Path>, lattice: &Lattice) -> Result<Writte
         count if count == tets => ("TET", 4),
         count if count == hexes => ("CUBIC", 8),
         _ => {
-            return refused("the format has cells of one kind, tets or hexahedra; write .toml, which has all");
+            return refused(
+                "the format has cells of one kind, tets or hexahedra; write .toml, which has all",
+            );
         }
     };
     let mut text = format!(
