@@ -96,13 +96,7 @@ impl CellMembrane {
     }
 
     fn stress(&self, strain: Vec3) -> Stress {
-        let (k, Vec3 { x: uu, y: vv, z: gamma }) = (&self.k, strain - self.rest_strain);
-        let lost = self.lost * Vec2::new(strain.x, strain.y).min(Vec2::ZERO);
-        Stress {
-            uu: k.warp * uu + k.cross * vv - lost.x,
-            vv: k.weft * vv + k.cross * uu - lost.y,
-            uv: k.shear * gamma,
-        }
+        self.k.stress(strain, self.rest_strain, self.lost)
     }
 
     fn assemble(&self, threads: [Vec3; 2], stress: Stress) -> Block<4> {

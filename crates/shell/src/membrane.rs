@@ -29,6 +29,18 @@ pub struct MembraneStiffness {
 }
 
 impl MembraneStiffness {
+    /// Second Piola–Kirchhoff stress, in N/m, of a Green strain (warp, weft, shear) that is `at_rest` where nothing pulls; `lost` is what
+    /// of the threads' stiffness is missing where they are pushed together.
+    pub(crate) fn stress(&self, strain: Vec3, at_rest: Vec3, lost: Vec2) -> Stress {
+        let Vec3 { x: uu, y: vv, z: gamma } = strain - at_rest;
+        let lost = lost * Vec2::new(strain.x, strain.y).min(Vec2::ZERO);
+        Stress {
+            uu: self.warp * uu + self.cross * vv - lost.x,
+            vv: self.weft * vv + self.cross * uu - lost.y,
+            uv: self.shear * gamma,
+        }
+    }
+
     /// A sheet alike in all directions, from Young's modulus times thickness (N/m) and Poisson's ratio ν:
     /// k_warp = k_weft = Et/(1−ν²), k_cross = ν k_warp, k_shear = Et/(2(1+ν)).
     pub fn isotropic(young_times_thickness: f64, poisson: f64) -> Self {
@@ -154,13 +166,7 @@ impl Membrane {
     }
 
     fn stress(&self, strain: Vec3) -> Stress {
-        let (k, Vec3 { x: uu, y: vv, z: gamma }) = (&self.k, strain - self.rest_strain);
-        let lost = self.lost * Vec2::new(strain.x, strain.y).min(Vec2::ZERO);
-        Stress {
-            uu: k.warp * uu + k.cross * vv - lost.x,
-            vv: k.weft * vv + k.cross * uu - lost.y,
-            uv: k.shear * gamma,
-        }
+        self.k.stress(strain, self.rest_strain, self.lost)
     }
 
     /// What a stress does at the points: Σ F S bᵢ.
