@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use clip::{Clip, Files, Frame, Frames, ReadOptions};
-use shot::{Bake, BakeOptions, FrameRange};
+use shot::{Bake, BakeOptions, FrameRange, Reader};
 
 use crate::console::Listener;
 use crate::error::CliError;
@@ -53,6 +53,12 @@ impl Trust {
     /// Whether files may name others outside their folders.
     pub(crate) fn allows_outside(&self) -> bool {
         self.allow_outside
+    }
+
+    /// What reads shots, with these values set over the file's, the last ones last.
+    pub(crate) fn reader<'a>(&self, settings: impl IntoIterator<Item = &'a str>) -> Reader {
+        let reader = followthrough::reader().allow_outside(self.allow_outside);
+        settings.into_iter().fold(reader, |reader, setting| reader.set(setting))
     }
 
     /// Which files may be read.
@@ -111,7 +117,7 @@ pub(crate) fn is_shot(path: &Path) -> bool {
 
 /// What is baked of a shot so far. Nothing is written, so a bake may be going on.
 fn baked_of(path: &Path, trust: &Trust, baked: Option<&Path>) -> Result<Clip, CliError> {
-    let shot = followthrough::reader().allow_outside(trust.allows_outside()).read(path)?;
+    let shot = trust.reader([]).read(path)?;
     let options = BakeOptions { out: baked.map(Path::to_owned), ..BakeOptions::default() };
     let bake = shot.baked_so_far(&options)?;
     let mut clip = bake.clip.clone();

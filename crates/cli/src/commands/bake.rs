@@ -146,11 +146,8 @@ fn clip_list(names: &str) -> String {
 impl Options {
     /// Reads shots with the values given with `--set`.
     pub(crate) fn reader(&self) -> Reader {
-        let mut reader = followthrough::reader().allow_outside(self.trust.allows_outside());
-        if self.beauty {
-            reader = reader.set("output.film.beauty=true");
-        }
-        self.set.iter().fold(reader, |reader, setting| reader.set(setting))
+        let beauty = self.beauty.then_some("output.film.beauty=true");
+        self.trust.reader(beauty.into_iter().chain(self.set.iter().map(String::as_str)))
     }
 
     /// How many threads were asked for.

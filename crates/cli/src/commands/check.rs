@@ -35,8 +35,7 @@ impl Arguments {
         let Some(path) = self.shot.as_ref().filter(|_| !self.schema) else {
             return console.answer_json(&followthrough::schema());
         };
-        let reader = followthrough::reader().allow_outside(self.trust.allows_outside());
-        let reader = self.set.iter().fold(reader, |reader, setting| reader.set(setting));
+        let reader = self.trust.reader(self.set.iter().map(String::as_str));
         let (diagnostics, warnings) = match reader.read(path) {
             Ok(shot) => (shot.check(), shot.warnings),
             Err(shot::Error::Invalid(Diagnostics(diagnostics))) => (diagnostics, Vec::new()),

@@ -33,8 +33,7 @@ pub(crate) struct Arguments {
 
 impl Arguments {
     pub(crate) fn run(&self, console: &Console) -> Result<(), CliError> {
-        let reader = followthrough::reader().allow_outside(self.trust.allows_outside());
-        let reader = self.set.iter().fold(reader, |reader, setting| reader.set(setting));
+        let reader = self.trust.reader(self.set.iter().map(String::as_str));
         let bytes = reader.read(&self.shot)?.pack()?.ok_or_else(|| {
             CliError::usage(format!("{}: no layer of the shot can be packed", self.shot.display()))
                 .with_help("add a layer of the kind `skeleton`")

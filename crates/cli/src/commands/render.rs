@@ -190,11 +190,8 @@ impl Arguments {
 
     /// Reads shots with the values given with `--set`.
     fn reader(&self) -> Reader {
-        let mut reader = followthrough::reader().allow_outside(self.reading.trust().allows_outside());
-        if self.by_rays() {
-            reader = reader.set("output.film.beauty=true");
-        }
-        self.set.iter().fold(reader, |reader, setting| reader.set(setting))
+        let beauty = self.by_rays().then_some("output.film.beauty=true");
+        self.reading.trust().reader(beauty.into_iter().chain(self.set.iter().map(String::as_str)))
     }
 
     /// The animation on the mesh that a shot would simulate, and what tells its test functions apart, or a selector's weights.
