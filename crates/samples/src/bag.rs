@@ -266,25 +266,8 @@ impl Performance {
     fn new() -> Self {
         let ease = Key::ease;
         let (off, down) = (TAKE_OFF, LANDING);
-        let speed = 0.5 * GRAVITY * FLIGHT;
         Self {
-            // the body leaves the ground with the speed of its flight and comes back with it
-            sink: Track::new(&[
-                ease(0.35, 0.0),
-                ease(0.85, -0.078),
-                ease(1.0, -0.085),
-                Key::slope(off, 0.0, 0.45 * speed),
-                ease(off + 0.10, 0.02),
-                ease(down - 0.12, 0.0),
-                Key::slope(down, 0.0, -0.45 * speed),
-                ease(down + 0.13, -0.09),
-                ease(down + 0.42, 0.012),
-                ease(down + 0.66, -0.022),
-                ease(down + 0.95, 0.0),
-                ease(3.3, 0.0),
-                ease(3.6, -0.03),
-                ease(4.2, 0.0),
-            ]),
+            sink: Self::sink(),
             stretch: Track::new(&[
                 ease(0.35, 0.0),
                 ease(0.9, -0.10),
@@ -307,41 +290,13 @@ impl Performance {
                 ease(down + 0.5, -0.05),
                 ease(down + 0.9, 0.0),
             ]),
-            curl: Track::new(&[
-                ease(0.35, 0.0),
-                ease(0.9, 0.50),
-                ease(off, -0.42),
-                ease(off + 0.34, 0.75),
-                ease(down - 0.12, 0.15),
-                ease(down + 0.18, 0.70),
-                ease(down + 0.5, -0.16),
-                ease(down + 0.85, 0.05),
-                ease(down + 1.15, 0.0),
-                ease(3.25, 0.0),
-                ease(3.6, 0.65),
-                ease(3.8, 0.65),
-                ease(4.3, 0.0),
-            ]),
+            curl: Self::curl(),
             flip: Track::new(&[
                 ease(off - 0.04, 0.0),
                 Key::slope(off + 0.36, 0.5, 2.1),
                 ease(down + 0.02, 1.0),
             ]),
-            arms: Track::new(&[
-                ease(0.3, 0.0),
-                ease(0.9, -0.95),
-                ease(off + 0.06, 0.55),
-                ease(off + 0.36, -0.4),
-                ease(down - 0.05, 0.35),
-                ease(down + 0.2, -0.75),
-                ease(down + 0.5, 0.45),
-                ease(down + 0.8, -0.1),
-                ease(down + 1.1, 0.0),
-                ease(3.2, 0.0),
-                ease(3.6, -0.7),
-                ease(3.85, -0.7),
-                ease(4.35, 0.0),
-            ]),
+            arms: Self::arms(),
             swing: Track::new(&[
                 ease(0.35, 0.0),
                 ease(0.95, 0.85),
@@ -377,6 +332,66 @@ impl Performance {
             // a small hop brings it home
             hop: Track::new(&[ease(3.94, 0.0), ease(4.05, 0.035), ease(4.16, 0.0)]),
         }
+    }
+
+    /// The body leaves the ground with the speed of its flight and comes back with it.
+    fn sink() -> Track {
+        let (ease, off, down) = (Key::ease, TAKE_OFF, LANDING);
+        let speed = 0.5 * GRAVITY * FLIGHT;
+        Track::new(&[
+            ease(0.35, 0.0),
+            ease(0.85, -0.078),
+            ease(1.0, -0.085),
+            Key::slope(off, 0.0, 0.45 * speed),
+            ease(off + 0.10, 0.02),
+            ease(down - 0.12, 0.0),
+            Key::slope(down, 0.0, -0.45 * speed),
+            ease(down + 0.13, -0.09),
+            ease(down + 0.42, 0.012),
+            ease(down + 0.66, -0.022),
+            ease(down + 0.95, 0.0),
+            ease(3.3, 0.0),
+            ease(3.6, -0.03),
+            ease(4.2, 0.0),
+        ])
+    }
+
+    fn curl() -> Track {
+        let (ease, off, down) = (Key::ease, TAKE_OFF, LANDING);
+        Track::new(&[
+            ease(0.35, 0.0),
+            ease(0.9, 0.50),
+            ease(off, -0.42),
+            ease(off + 0.34, 0.75),
+            ease(down - 0.12, 0.15),
+            ease(down + 0.18, 0.70),
+            ease(down + 0.5, -0.16),
+            ease(down + 0.85, 0.05),
+            ease(down + 1.15, 0.0),
+            ease(3.25, 0.0),
+            ease(3.6, 0.65),
+            ease(3.8, 0.65),
+            ease(4.3, 0.0),
+        ])
+    }
+
+    fn arms() -> Track {
+        let (ease, off, down) = (Key::ease, TAKE_OFF, LANDING);
+        Track::new(&[
+            ease(0.3, 0.0),
+            ease(0.9, -0.95),
+            ease(off + 0.06, 0.55),
+            ease(off + 0.36, -0.4),
+            ease(down - 0.05, 0.35),
+            ease(down + 0.2, -0.75),
+            ease(down + 0.5, 0.45),
+            ease(down + 0.8, -0.1),
+            ease(down + 1.1, 0.0),
+            ease(3.2, 0.0),
+            ease(3.6, -0.7),
+            ease(3.85, -0.7),
+            ease(4.35, 0.0),
+        ])
     }
 }
 

@@ -83,61 +83,8 @@ impl Diver {
         add(spine[4], 0.08, Solid::ball(at(0.0, 1.36, 0.0), at(0.16, 0.08, 0.1)));
         add(neck[0], 0.05, Solid::limb(at(0.0, 1.42, 0.0), at(0.0, 1.52, 0.015), [0.06, 0.058]));
         add(head, 0.03, Solid::ball(at(0.0, 1.635, 0.03), at(0.088, 0.118, 0.105)));
-        let arms = [1.0, -1.0].map(|side| {
-            let name = if side > 0.0 { "left" } else { "right" };
-            let collar = rig.joint(&format!("collar_{name}"), Some(spine[4]), at(0.06 * side, 1.39, 0.01));
-            let upper = rig.joint(&format!("upper_arm_{name}"), Some(collar), at(0.175 * side, 1.38, 0.0));
-            let fore = rig.joint(&format!("forearm_{name}"), Some(upper), at(0.355 * side, 1.2, 0.0));
-            let hand = rig.joint(&format!("hand_{name}"), Some(fore), at(0.52 * side, 1.035, 0.02));
-            add(
-                collar,
-                0.06,
-                Solid::limb(at(0.08 * side, 1.385, 0.0), at(0.16 * side, 1.38, 0.0), [0.065, 0.068]),
-            );
-            add(
-                upper,
-                0.04,
-                Solid::limb(at(0.175 * side, 1.38, 0.0), at(0.35 * side, 1.205, 0.0), [0.066, 0.05]),
-            );
-            add(
-                fore,
-                0.02,
-                Solid::limb(at(0.355 * side, 1.2, 0.0), at(0.515 * side, 1.04, 0.02), [0.05, 0.036]),
-            );
-            add(hand, 0.02, Solid::ball(at(0.55 * side, 1.0, 0.025), at(0.045, 0.05, 0.034)));
-            for finger in 0..5 {
-                let z = -0.03 + 0.018 * f64::from(finger);
-                let (from, to) = (at(0.575 * side, 0.975, 0.02 + z), at(0.61 * side, 0.935, 0.02 + 1.2 * z));
-                let chain =
-                    rig.chain(&format!("finger_{name}_{}", finger + 1), hand, &[from, from.lerp(to, 0.5)]);
-                add(chain[0], 0.012, Solid::limb(from, to, [0.017, 0.015]));
-            }
-            [collar, upper, fore, hand]
-        });
-        let legs = [1.0, -1.0].map(|side| {
-            let name = if side > 0.0 { "left" } else { "right" };
-            let thigh = rig.joint(&format!("thigh_{name}"), Some(hips), at(0.092 * side, 0.86, 0.0));
-            let shin = rig.joint(&format!("shin_{name}"), Some(thigh), at(0.1 * side, 0.47, 0.01));
-            let foot = rig.joint(&format!("foot_{name}"), Some(shin), at(0.1 * side, 0.09, -0.02));
-            let toes = rig.joint(&format!("toes_{name}"), Some(foot), at(0.1 * side, 0.03, 0.1));
-            add(
-                thigh,
-                0.06,
-                Solid::limb(at(0.092 * side, 0.85, 0.0), at(0.1 * side, 0.47, 0.01), [0.098, 0.065]),
-            );
-            add(
-                shin,
-                0.02,
-                Solid::limb(at(0.1 * side, 0.47, 0.01), at(0.1 * side, 0.1, -0.02), [0.065, 0.043]),
-            );
-            add(
-                foot,
-                0.03,
-                Solid::limb(at(0.1 * side, 0.045, -0.035), at(0.1 * side, 0.035, 0.09), [0.043, 0.034]),
-            );
-            add(toes, 0.02, Solid::ball(at(0.1 * side, 0.03, 0.13), at(0.04, 0.027, 0.04)));
-            [thigh, shin, foot, toes]
-        });
+        let arms = [1.0, -1.0].map(|side| arm(&mut rig, &mut add, spine[4], side));
+        let legs = [1.0, -1.0].map(|side| leg(&mut rig, &mut add, hips, side));
         Self { rig, body, hips, spine, neck, head, arms, legs }
     }
 
@@ -198,6 +145,42 @@ impl Diver {
         }
         pose
     }
+}
+
+/// Collar bone, upper arm, forearm and hand, with five fingers, on the chest.
+fn arm(rig: &mut Rig, add: &mut impl FnMut(usize, f64, Solid), chest: usize, side: f64) -> [usize; 4] {
+    let at = Vec3::new;
+    let name = if side > 0.0 { "left" } else { "right" };
+    let collar = rig.joint(&format!("collar_{name}"), Some(chest), at(0.06 * side, 1.39, 0.01));
+    let upper = rig.joint(&format!("upper_arm_{name}"), Some(collar), at(0.175 * side, 1.38, 0.0));
+    let fore = rig.joint(&format!("forearm_{name}"), Some(upper), at(0.355 * side, 1.2, 0.0));
+    let hand = rig.joint(&format!("hand_{name}"), Some(fore), at(0.52 * side, 1.035, 0.02));
+    add(collar, 0.06, Solid::limb(at(0.08 * side, 1.385, 0.0), at(0.16 * side, 1.38, 0.0), [0.065, 0.068]));
+    add(upper, 0.04, Solid::limb(at(0.175 * side, 1.38, 0.0), at(0.35 * side, 1.205, 0.0), [0.066, 0.05]));
+    add(fore, 0.02, Solid::limb(at(0.355 * side, 1.2, 0.0), at(0.515 * side, 1.04, 0.02), [0.05, 0.036]));
+    add(hand, 0.02, Solid::ball(at(0.55 * side, 1.0, 0.025), at(0.045, 0.05, 0.034)));
+    for finger in 0..5 {
+        let z = -0.03 + 0.018 * f64::from(finger);
+        let (from, to) = (at(0.575 * side, 0.975, 0.02 + z), at(0.61 * side, 0.935, 0.02 + 1.2 * z));
+        let chain = rig.chain(&format!("finger_{name}_{}", finger + 1), hand, &[from, from.lerp(to, 0.5)]);
+        add(chain[0], 0.012, Solid::limb(from, to, [0.017, 0.015]));
+    }
+    [collar, upper, fore, hand]
+}
+
+/// Thigh, shin, foot and toes.
+fn leg(rig: &mut Rig, add: &mut impl FnMut(usize, f64, Solid), hips: usize, side: f64) -> [usize; 4] {
+    let at = Vec3::new;
+    let name = if side > 0.0 { "left" } else { "right" };
+    let thigh = rig.joint(&format!("thigh_{name}"), Some(hips), at(0.092 * side, 0.86, 0.0));
+    let shin = rig.joint(&format!("shin_{name}"), Some(thigh), at(0.1 * side, 0.47, 0.01));
+    let foot = rig.joint(&format!("foot_{name}"), Some(shin), at(0.1 * side, 0.09, -0.02));
+    let toes = rig.joint(&format!("toes_{name}"), Some(foot), at(0.1 * side, 0.03, 0.1));
+    add(thigh, 0.06, Solid::limb(at(0.092 * side, 0.85, 0.0), at(0.1 * side, 0.47, 0.01), [0.098, 0.065]));
+    add(shin, 0.02, Solid::limb(at(0.1 * side, 0.47, 0.01), at(0.1 * side, 0.1, -0.02), [0.065, 0.043]));
+    add(foot, 0.03, Solid::limb(at(0.1 * side, 0.045, -0.035), at(0.1 * side, 0.035, 0.09), [0.043, 0.034]));
+    add(toes, 0.02, Solid::ball(at(0.1 * side, 0.03, 0.13), at(0.04, 0.027, 0.04)));
+    [thigh, shin, foot, toes]
 }
 
 #[cfg(test)]

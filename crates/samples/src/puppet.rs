@@ -263,26 +263,7 @@ impl Performance {
                 ease(3.3, -0.03),
                 ease(3.7, 0.0),
             ]),
-            sink: Track::new(&[
-                ease(0.0, 0.0),
-                ease(0.15, -0.03),
-                ease(0.35, 0.01),
-                ease(0.55, -0.03),
-                ease(0.75, 0.01),
-                ease(0.95, -0.03),
-                ease(1.15, 0.01),
-                ease(1.35, -0.03),
-                ease(1.55, 0.01),
-                ease(1.75, -0.03),
-                ease(1.95, 0.01),
-                ease(2.2, 0.0),
-                ease(2.6, -0.08),
-                ease(3.6, -0.07),
-                ease(3.78, 0.05),
-                ease(4.7, 0.04),
-                ease(4.95, -0.05),
-                ease(5.4, 0.0),
-            ]),
+            sink: Self::sink(),
             arms: Track::new(&[
                 ease(0.0, 0.0),
                 ease(0.4, -0.10),
@@ -312,6 +293,30 @@ impl Performance {
             shock: Track::new(&[ease(3.78, 0.0), ease(3.84, 1.0), ease(4.6, 1.0), ease(4.75, 0.0)]),
             shake: Track::new(&[ease(4.8, 0.0), ease(4.9, 1.0), ease(5.2, 0.7), ease(5.6, 0.0)]),
         }
+    }
+
+    fn sink() -> Track {
+        let ease = Key::ease;
+        Track::new(&[
+            ease(0.0, 0.0),
+            ease(0.15, -0.03),
+            ease(0.35, 0.01),
+            ease(0.55, -0.03),
+            ease(0.75, 0.01),
+            ease(0.95, -0.03),
+            ease(1.15, 0.01),
+            ease(1.35, -0.03),
+            ease(1.55, 0.01),
+            ease(1.75, -0.03),
+            ease(1.95, 0.01),
+            ease(2.2, 0.0),
+            ease(2.6, -0.08),
+            ease(3.6, -0.07),
+            ease(3.78, 0.05),
+            ease(4.7, 0.04),
+            ease(4.95, -0.05),
+            ease(5.4, 0.0),
+        ])
     }
 
     fn stance(&self, time: f64) -> Stance {
