@@ -45,7 +45,6 @@ mod texture;
 mod trace;
 mod travel;
 mod vp8;
-mod vp8_tables;
 
 pub use camera::{Camera, View, ViewSide};
 pub use color::{ColorMap, Srgb};

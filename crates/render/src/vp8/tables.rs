@@ -1,19 +1,19 @@
 //! Constants of the VP8 bitstream, as RFC 6386 prescribes them: a decoder knows these numbers too.
 
 /// A probability, out of 256, that the next bit is zero.
-pub(crate) type Probability = u8;
+pub(super) type Probability = u8;
 
 /// Probabilities of token branches: kind of block, band of the coefficient, what came before, branch of the tree.
-pub(crate) type TokenProbabilities = [[[[Probability; 11]; 3]; 8]; 4];
+pub(super) type TokenProbabilities = [[[[Probability; 11]; 3]; 8]; 4];
 
 /// The band of each coefficient (§13.3).
-pub(crate) const BANDS: [usize; 16] = [0, 1, 2, 3, 6, 4, 5, 6, 6, 6, 6, 6, 6, 6, 6, 7];
+pub(super) const BANDS: [usize; 16] = [0, 1, 2, 3, 6, 4, 5, 6, 6, 6, 6, 6, 6, 6, 6, 7];
 
 /// The order in which coefficients are written, from low to high frequency (§13).
-pub(crate) const ZIGZAG: [usize; 16] = [0, 1, 4, 8, 5, 2, 3, 6, 9, 12, 13, 10, 7, 11, 14, 15];
+pub(super) const ZIGZAG: [usize; 16] = [0, 1, 4, 8, 5, 2, 3, 6, 9, 12, 13, 10, 7, 11, 14, 15];
 
 /// Large values: the smallest of each category, and the probabilities of the bits that tell how much larger (§13.2).
-pub(crate) const CATEGORIES: [(i16, &[Probability]); 6] = [
+pub(super) const CATEGORIES: [(i16, &[Probability]); 6] = [
     (5, &[159]),
     (7, &[165, 145]),
     (11, &[173, 148, 140]),
@@ -24,7 +24,7 @@ pub(crate) const CATEGORIES: [(i16, &[Probability]); 6] = [
 
 /// Quantiser step of constant terms, by quantiser index (§14.1).
 #[rustfmt::skip]
-pub(crate) const DC_STEPS: [i16; 128] = [
+pub(super) const DC_STEPS: [i16; 128] = [
     4, 5, 6, 7, 8, 9, 10, 10, 11, 12, 13, 14, 15, 16, 17, 17,
     18, 19, 20, 20, 21, 21, 22, 22, 23, 23, 24, 25, 25, 26, 27, 28,
     29, 30, 31, 32, 33, 34, 35, 36, 37, 37, 38, 39, 40, 41, 42, 43,
@@ -37,7 +37,7 @@ pub(crate) const DC_STEPS: [i16; 128] = [
 
 /// Quantiser step of all other terms (§14.1).
 #[rustfmt::skip]
-pub(crate) const AC_STEPS: [i16; 128] = [
+pub(super) const AC_STEPS: [i16; 128] = [
     4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19,
     20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35,
     36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51,
@@ -50,7 +50,7 @@ pub(crate) const AC_STEPS: [i16; 128] = [
 
 /// Probabilities that a token probability is *not* replaced by this frame (§13.4).
 #[rustfmt::skip]
-pub(crate) const KEEP: TokenProbabilities = [
+pub(super) const KEEP: TokenProbabilities = [
     [
         [[255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255], [255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255], [255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255]],
         [[176, 246, 255, 255, 255, 255, 255, 255, 255, 255, 255], [223, 241, 252, 255, 255, 255, 255, 255, 255, 255, 255], [249, 253, 253, 255, 255, 255, 255, 255, 255, 255, 255]],
@@ -95,7 +95,7 @@ pub(crate) const KEEP: TokenProbabilities = [
 
 /// Token probabilities at the start (§13.5).
 #[rustfmt::skip]
-pub(crate) const TOKENS: TokenProbabilities = [
+pub(super) const TOKENS: TokenProbabilities = [
     [
         [[128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128], [128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128], [128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128]],
         [[253, 136, 254, 255, 228, 219, 128, 128, 128, 128, 128], [189, 129, 242, 255, 227, 213, 255, 219, 128, 128, 128], [106, 126, 227, 252, 214, 209, 255, 255, 128, 128, 128]],
