@@ -91,6 +91,7 @@ mod measure;
 mod overrides;
 mod progress;
 mod range;
+mod reader;
 mod registry;
 mod repeat;
 mod reshape;
@@ -114,11 +115,10 @@ pub use layer::{
 };
 pub use progress::{Context, Event, Progress};
 pub use range::FrameRange;
+pub use reader::Reader;
 pub use registry::{Characters, CountCrossings, FilmSettings, GroupSimulation, LayerKind, Registry};
 pub use reshape::Reshape;
 pub use schema::schema_of;
-pub use shot::{
-    AddedInput, ClipNames, Input, InputBody, LayerEntry, MeshNames, MotionInput, Output, Reader, Shot,
-};
+pub use shot::{AddedInput, ClipNames, Input, InputBody, LayerEntry, MeshNames, MotionInput, Output, Shot};
 pub use store::write_whole;
 pub use warning::Warning;
