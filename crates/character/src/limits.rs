@@ -5,7 +5,7 @@
 //! is the squared distance from it, the energy that keeps nonlinear flesh within its limits; the player keeps them as it keeps its pins,
 //! by the force that leads back within one step.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use dynamics::{Energy, GuideSample};
 use geometry::{Mat3, Vec3};
@@ -140,37 +140,53 @@ impl Turns {
         self.ends.extend(limits.iter().map(turn));
     }
 
+    /// As internal variables of [`Cones`]: start, duration, and two quaternions for every limit.
+    pub(crate) fn to_internal(&self) -> Vec<f64> {
+        let turns = self.ends.iter().flatten().flat_map(|turn| turn.to_array());
+        [self.start, self.duration].into_iter().chain(turns).collect()
+    }
+
+    fn from_internal(internal: &[f64]) -> Self {
+        let Some((&[start, duration], turns)) = internal.split_first_chunk() else { return Self::default() };
+        let turn = |numbers: &[f64; 8]| {
+            let [a, b, c, d, e, f, g, h] = *numbers;
+            [DQuat::from_array([a, b, c, d]), DQuat::from_array([e, f, g, h])]
+        };
+        Self { start, duration, ends: turns.as_chunks::<8>().0.iter().map(turn).collect() }
+    }
+
     fn at(&self, index: usize, time: f64) -> DQuat {
         let Some([a, b]) = self.ends.get(index) else { return DQuat::IDENTITY };
         a.slerp(*b, ((time - self.start) / self.duration.max(f64::MIN_POSITIVE)).clamp(0.0, 1.0))
     }
 }
 
-/// E = Σ ½ k d², d the distance of an arm from its cone; k in N/m.
+/// E = Σ ½ k d², d the distance of an arm from its cone; k in N/m. How the joints that carry the cones turn is its internal variables.
+#[derive(Clone)]
 pub(crate) struct Cones {
     limits: Arc<[(Limit, f64)]>,
-    turns: Arc<RwLock<Turns>>,
+    turns: Turns,
     /// For every limit the slots of its pairs, the lower triangle row by row.
-    slots: Vec<Vec<usize>>,
+    slots: Arc<[Vec<usize>]>,
 }
 
 impl Cones {
     /// `masses` of the coefficients say how firm a limit must be.
-    pub(crate) fn new(limits: &[Limit], masses: &[f64], turns: Arc<RwLock<Turns>>) -> Self {
+    pub(crate) fn new(limits: &[Limit], masses: &[f64]) -> Self {
         let omega = std::f64::consts::TAU * STOP_HZ;
         let mass = |limit: &Limit| -> f64 {
             let moved = limit.row.iter().filter(|(_, weight)| *weight > 0.0);
             moved.map(|&(f, _)| masses[f as usize]).sum()
         };
+        let turns = Turns { ends: vec![[DQuat::IDENTITY; 2]; limits.len()], ..Turns::default() };
         let limits = limits.iter().map(|limit| (limit.clone(), mass(limit) * omega * omega)).collect();
-        Self { limits, turns, slots: Vec::new() }
+        Self { limits, turns, slots: Arc::default() }
     }
 
     /// Visits every limit with its number, its stiffness, and where its arm and its axis are.
     fn visit(&self, time: f64, x: &[Vec3], mut each: impl FnMut(usize, &Limit, f64, (Vec3, Mat3))) {
-        let turns = self.turns.read().unwrap_or_else(PoisonError::into_inner);
         for (index, (limit, stiffness)) in self.limits.iter().enumerate() {
-            let axis = turns.at(index, time) * limit.axis;
+            let axis = self.turns.at(index, time) * limit.axis;
             each(index, limit, *stiffness, limit.distance(limit.arm(x), axis));
         }
     }
@@ -203,6 +219,15 @@ impl Energy for Cones {
                 .collect()
         };
         self.slots = self.limits.iter().map(slots).collect();
+    }
+
+    fn internal(&self) -> Vec<f64> {
+        // a body without limits remembers nothing
+        if self.limits.is_empty() { Vec::new() } else { self.turns.to_internal() }
+    }
+
+    fn with_internal(&self, internal: &[f64]) -> Option<Box<dyn Energy>> {
+        Some(Box::new(Self { turns: Turns::from_internal(internal), ..self.clone() }))
     }
 
     fn value(&self, sample: &GuideSample, x: &[Vec3]) -> f64 {

@@ -2,11 +2,9 @@
 //!
 //! Elements are the tets of the finest level seen through the functions, each with the part of it that is inside of the skin.
 
-use std::sync::{Arc, PoisonError, RwLock};
-
 use dynamics::{
-    Basis, Body, ContactModel, Effort, Elements, Follow, Guide, Integrator, Reduced, State, Stepper,
-    Substeps, stiffness_damping,
+    Basis, Body, ContactModel, Effort, Elements, Follow, Guide, Integrator, InternalHandle, Reduced, State,
+    Stepper, Substeps, stiffness_damping,
 };
 use geometry::Vec3;
 use glam::Mat4;
@@ -34,7 +32,7 @@ pub struct Nonlinear {
     /// The joint that each coefficient is held against turning by.
     joints: Vec<usize>,
     /// How joints that carry limits turn within the frame.
-    turns: Arc<RwLock<Turns>>,
+    cones: InternalHandle<Cones>,
     started: bool,
 }
 
@@ -73,26 +71,21 @@ impl Nonlinear {
         }
         let energy = Reduced::with_cubature(&basis, Elements::new(elements).damped(1.0), parts);
         let springs = twist_springs(flesh)?;
-        let turns = Arc::new(RwLock::new(Turns::default()));
-        let cones = Cones::new(&kit.limits, kit.regions[0].mass.weights(), turns.clone());
+        let cones = Cones::new(&kit.limits, kit.regions[0].mass.weights());
         // one region over everything has the masses of everything
-        let body = Body::builder(kit.regions[0].mass.clone())
-            .energy(energy)
-            .energy(Follow::new(springs))
-            .energy(cones)
-            .known(flesh.known.clone())
-            .gravity(flesh.settings.gravity)
-            .build()?;
+        let body = Body::builder(kit.regions[0].mass.clone()).energy(energy).energy(Follow::new(springs));
+        let (body, cones) = body.evolving_energy(cones);
+        let body = body.known(flesh.known.clone()).gravity(flesh.settings.gravity).build()?;
         let joints = spring_joints(flesh);
         let rest = kit.rest.clone();
         let pose = Pose::rest(&kit.joint_from_rest);
         Ok(Self {
             stepper: Stepper::new(&body, &rest[..kit.level_zero.max(1).min(rest.len())], settings)?,
+            state: at_rest(&body, rest),
             body,
-            state: State::at_rest(rest),
             poses: [pose.clone(), pose],
             joints,
-            turns,
+            cones,
             started: false,
             kit,
         })
@@ -129,7 +122,7 @@ impl Nonlinear {
             Pose::between(before, now, 1.0, &mut frames);
             let mut places = self.kit.rest.clone();
             kit::skinned(&self.kit, &frames, &mut places);
-            self.state = State::at_rest(places);
+            self.state = at_rest(&self.body, places);
             self.started = true;
             return Ok(Effort::default());
         }
@@ -139,8 +132,10 @@ impl Nonlinear {
                 Pose::between(&self.poses[0], &self.poses[1], s, &mut frames);
                 frames
             });
-            let mut turns = self.turns.write().unwrap_or_else(PoisonError::into_inner);
+            let mut turns = Turns::default();
             turns.set(&self.kit.limits, [&ends[0], &ends[1]], [self.state.time, seconds]);
+            let part = self.body.whole();
+            self.cones.of_mut(&mut self.state, &part).copy_from_slice(&turns.to_internal());
         }
         let guide = Moving {
             kit: &self.kit,
@@ -193,8 +188,10 @@ impl Nonlinear {
         let tail = 8 * (self.poses[1].numbers().count() + 1);
         let Some(at) = checkpoint.len().checked_sub(tail) else { return Err(foreign) };
         let (state, pose) = checkpoint.split_at(at);
-        let state = State::from_bytes(state).filter(|state| state.positions.len() == self.joints.len());
-        self.state = state.ok_or(foreign)?;
+        let fits = |state: &State| {
+            state.positions.len() == self.joints.len() && state.internal.len() == self.state.internal.len()
+        };
+        self.state = State::from_bytes(state).filter(fits).ok_or(foreign)?;
         let (words, _) = pose.as_chunks::<8>();
         let mut numbers = words.iter().map(|word| f64::from_le_bytes(*word));
         let mut next = || numbers.next().unwrap_or(0.0);
@@ -202,6 +199,11 @@ impl Nonlinear {
         self.started = next() != 0.0;
         Ok(())
     }
+}
+
+/// At rest at these coefficients.
+fn at_rest(body: &Body, places: Vec<Vec3>) -> State {
+    State { internal: body.initial_internal(), ..State::at_rest(places) }
 }
 
 fn fixed(substeps: usize) -> dynamics::Settings {
