@@ -46,6 +46,16 @@ fn place3(a: usize, b: usize, c: usize) -> usize {
     triples(c) + place2(a, b)
 }
 
+/// A symmetric matrix of r rows, row after row, from its pairs.
+fn unpack(pairs: &[f64], r: usize, matrix: &mut [f64]) {
+    for a in 0..r {
+        for b in 0..=a {
+            let value = pairs[place2(b, a)];
+            (matrix[a * r + b], matrix[b * r + a]) = (value, value);
+        }
+    }
+}
+
 impl Degrees {
     pub(crate) fn new(unknowns: usize, nonlinear: bool) -> Self {
         let r = unknowns;
@@ -107,12 +117,7 @@ impl Degrees {
         gradient[..r].copy_from_slice(&coefficients[1..=r]);
         let mut energy = coefficients[0] + dot(&coefficients[1..=r], q);
         if !self.is_nonlinear() {
-            for a in 0..r {
-                for b in 0..=a {
-                    let value = k[place2(b, a)];
-                    (hessian[a * r + b], hessian[b * r + a]) = (value, value);
-                }
-            }
+            unpack(k, r, hessian);
             for a in 0..r {
                 let product = dot(&hessian[a * r..(a + 1) * r], q);
                 gradient[a] += product;
@@ -156,7 +161,6 @@ impl Degrees {
                 }
             }
         }
-        // pairs unpacked from the end, so that none is overwritten before it is read
         for a in 0..r {
             for b in 0..=a {
                 let (kept, x, y) = (k[place2(b, a)], whole[place2(b, a)], bent[place2(b, a)]);
@@ -171,12 +175,7 @@ impl Degrees {
                 bent[place2(b, a)] = kept + x + 0.5 * y;
             }
         }
-        for a in 0..r {
-            for b in 0..=a {
-                let value = bent[place2(b, a)];
-                (hessian[a * r + b], hessian[b * r + a]) = (value, value);
-            }
-        }
+        unpack(bent, r, hessian);
         energy
     }
 
