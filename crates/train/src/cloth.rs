@@ -38,12 +38,12 @@ impl Named {
 }
 
 /// What can be wrong: a place in the file, or the meshes themselves.
-pub(crate) enum Problem {
+pub(crate) enum ClothError {
     At(Diagnostic),
     Other(Error),
 }
 
-impl<E: Into<Error>> From<E> for Problem {
+impl<E: Into<Error>> From<E> for ClothError {
     fn from(error: E) -> Self {
         Self::Other(error.into())
     }
@@ -56,9 +56,9 @@ impl Cloth {
         coarse: &Named,
         fine: Option<&Named>,
         files: &Files,
-    ) -> Result<Self, Problem> {
-        let at = |path: &str, message: String| Problem::At(Diagnostic::new(path, message));
-        let chosen = |selector: &Selector, named: &Named, path: &str| -> Result<Vec<f32>, Problem> {
+    ) -> Result<Self, ClothError> {
+        let at = |path: &str, message: String| ClothError::At(Diagnostic::new(path, message));
+        let chosen = |selector: &Selector, named: &Named, path: &str| -> Result<Vec<f32>, ClothError> {
             selector.weights(&named.clip, named.mesh, files).map_err(|error| at(path, error.to_string()))
         };
         let held = |named: &Named| match &training.follow {
@@ -68,11 +68,11 @@ impl Cloth {
         let coarse_held = held(coarse)?;
         let (coarse_rest, coarse_triangles) = (coarse.mesh().rest(), coarse.mesh().point_triangles());
         let mut joints = JointNames::default();
-        let mut coarse_influences = joints.influences(coarse, "coarse").map_err(Problem::At)?;
+        let mut coarse_influences = joints.influences(coarse, "coarse").map_err(ClothError::At)?;
         let mut brushes = brushes(&training.paint, |at, path| chosen(at, fine.unwrap_or(coarse), path))?;
         let (fine_mesh, fine_held, fine_influences) = match fine {
             Some(fine) => {
-                let influences = joints.influences(fine, "fine").map_err(Problem::At)?;
+                let influences = joints.influences(fine, "fine").map_err(ClothError::At)?;
                 (fine.mesh().clone(), held(fine)?, influences)
             }
             None => {
@@ -96,7 +96,7 @@ impl Cloth {
                 _ => {
                     let names = known.iter().flat_map(|s| s.joints.iter().map(|joint| joint.name.as_str()));
                     let path = format!("capsule[{k}].joint");
-                    Err(Problem::At(Diagnostic::unknown(path, "joint", name, names)))
+                    Err(ClothError::At(Diagnostic::unknown(path, "joint", name, names)))
                 }
             };
             let [from, to] = capsule.joint_names();

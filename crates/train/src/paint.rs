@@ -4,19 +4,19 @@ use clip::Selector;
 use geometry::{Mat3, Vec3};
 use shot::Diagnostic;
 
-use crate::cloth::Problem;
+use crate::cloth::ClothError;
 use crate::file::PaintedDetail;
 
 /// How strongly each paint covers each point; `chosen` reads a selector that stands at a path.
 pub(crate) fn brushes(
     paint: &[PaintedDetail],
-    chosen: impl Fn(&Selector, &str) -> Result<Vec<f32>, Problem>,
-) -> Result<Vec<Vec<f32>>, Problem> {
+    chosen: impl Fn(&Selector, &str) -> Result<Vec<f32>, ClothError>,
+) -> Result<Vec<Vec<f32>>, ClothError> {
     let mut brushes = Vec::new();
     for (k, paint) in paint.iter().enumerate() {
         if paint.along.is_some_and(|along| Vec3::from(along).try_normalize().is_none()) {
             let path = format!("paint[{k}].along");
-            return Err(Problem::At(Diagnostic::new(path, "a way needs a direction")));
+            return Err(ClothError::At(Diagnostic::new(path, "a way needs a direction")));
         }
         brushes.push(chosen(&paint.at, &format!("paint[{k}].at"))?);
     }

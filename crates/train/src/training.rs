@@ -17,7 +17,7 @@ use upsample::{
     travelling_waves, weights,
 };
 
-use crate::cloth::{Cloth, Named, Problem};
+use crate::cloth::{Cloth, ClothError, Named};
 use crate::file::{MeshSource, TrainingMotion, UpsampleTraining};
 use crate::judge::{Judge, Judged};
 use crate::pairs::{Handed, Pairing};
@@ -72,14 +72,14 @@ impl Training {
         };
         let files = Files::in_folder(folder).allow_outside(allow_outside);
         let cloth = (|| {
-            let coarse = named(&file.coarse, "coarse", None).map_err(Problem::At)?;
+            let coarse = named(&file.coarse, "coarse", None).map_err(ClothError::At)?;
             let like = coarse.clip.meshes[coarse.mesh].name.clone();
             let fine = file.fine.as_ref().map(|fine| named(fine, "fine", Some(&like))).transpose();
-            Cloth::new(&file, &coarse, fine.map_err(Problem::At)?.as_ref(), &files)
+            Cloth::new(&file, &coarse, fine.map_err(ClothError::At)?.as_ref(), &files)
         })();
         let cloth = cloth.map_err(|problem| match problem {
-            Problem::At(diagnostic) => refuse(vec![diagnostic]),
-            Problem::Other(error) => error,
+            ClothError::At(diagnostic) => refuse(vec![diagnostic]),
+            ClothError::Other(error) => error,
         })?;
         let motions = [("learn", &file.learn), ("test", &file.test)];
         let mut found = Vec::new();
