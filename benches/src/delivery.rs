@@ -7,7 +7,7 @@ use clip::{Clip, JointsDelivery, ReadOptions, SkinDelivery, WriteOptions};
 use serde_json::{Map, json};
 use shot::{Bake, BakeOptions, Context};
 
-use crate::options::{Failure, without_options};
+use crate::options::{BoxedError, without_options};
 use crate::scratch::Scratch;
 
 /// What is baked: the demos, as they come.
@@ -22,7 +22,7 @@ pub(crate) fn run(options: &[String]) -> ExitCode {
     without_options(options, measure)
 }
 
-fn measure() -> Result<(), Failure> {
+fn measure() -> Result<(), BoxedError> {
     let folder = Scratch::new()?;
     let baked = baked("corrective", CORRECTIVE, &folder)?.clip;
     let points: usize = baked.meshes.iter().map(clip::Mesh::point_count).sum();
@@ -58,9 +58,9 @@ fn measure() -> Result<(), Failure> {
 }
 
 /// Milliseconds for a frame of `demo dress` in its walk: its start, and what is prepared for it, are baked before.
-fn dress_ms_per_frame(folder: &Scratch) -> Result<f64, Failure> {
+fn dress_ms_per_frame(folder: &Scratch) -> Result<f64, BoxedError> {
     let shot = followthrough::reader().parse("dress", DRESS, folder.path())?;
-    let bake = |last: usize| -> Result<(Bake, f64), Failure> {
+    let bake = |last: usize| -> Result<(Bake, f64), BoxedError> {
         let frames = Some(format!("0-{last}").parse()?);
         let options =
             BakeOptions { out: Some(folder.path().join("dress")), frames, ..BakeOptions::default() };
@@ -78,14 +78,14 @@ fn dress_ms_per_frame(folder: &Scratch) -> Result<f64, Failure> {
 }
 
 /// A shot of ours, baked and not delivered.
-fn baked(name: &str, text: &str, folder: &Scratch) -> Result<Bake, Failure> {
+fn baked(name: &str, text: &str, folder: &Scratch) -> Result<Bake, BoxedError> {
     let shot = followthrough::reader().parse(name, text, folder.path())?;
     let options = BakeOptions { out: Some(folder.path().join(name)), ..BakeOptions::default() };
     Ok(shot.bake(&options, &Context::SILENT)?)
 }
 
 /// How far a point of one clip is from the same point of the other at most, in millimetres.
-fn apart_mm(a: &Clip, b: &Clip) -> Result<f64, Failure> {
+fn apart_mm(a: &Clip, b: &Clip) -> Result<f64, BoxedError> {
     if a.frame_count() != b.frame_count() || a.meshes.len() != b.meshes.len() {
         return Err("what was read again has other frames or meshes than what was written".into());
     }

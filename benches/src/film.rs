@@ -9,7 +9,7 @@ use followthrough::render::{Drawing, Film, Look, Stage, View};
 use serde_json::json;
 use shot::{BakeOptions, Context, Event};
 
-use crate::options::{Failure, without_options};
+use crate::options::{BoxedError, without_options};
 use crate::scratch::Scratch;
 
 /// Pixels of the film.
@@ -37,7 +37,7 @@ pub(crate) fn run(options: &[String]) -> ExitCode {
     without_options(options, measure)
 }
 
-fn measure() -> Result<(), Failure> {
+fn measure() -> Result<(), BoxedError> {
     let clip = samples::quadruped();
     // made beforehand: what is timed is drawing, not walking
     let frames: Vec<Frame> =
@@ -80,7 +80,7 @@ fn measure() -> Result<(), Failure> {
 }
 
 /// Frames a second of a film.
-fn film(clip: &Clip, drawing: Drawing, count: usize) -> Result<f64, Failure> {
+fn film(clip: &Clip, drawing: Drawing, count: usize) -> Result<f64, BoxedError> {
     let look = Look { drawing, ..Look::default() };
     let stage = Stage::new(&[("", clip)], View::ThreeQuarter, look, SIZE)?;
     // tables and textures are made with the first picture

@@ -11,7 +11,7 @@ use std::time::Instant;
 use clip::{Clip, Frames, MemoryFrames, Mesh, ReadOptions, WriteOptions};
 use serde_json::json;
 
-use crate::options::{Failure, without_options};
+use crate::options::{BoxedError, without_options};
 use crate::pipeline::peak_memory;
 use crate::scratch::Scratch;
 use crate::waves::Waves;
@@ -26,7 +26,7 @@ pub(crate) fn run(options: &[String]) -> ExitCode {
     without_options(options, measure)
 }
 
-fn measure() -> Result<(), Failure> {
+fn measure() -> Result<(), BoxedError> {
     let folder = Scratch::new()?;
     let path = |ending: &str| folder.path().join("waves").with_extension(ending);
     let streamed = waves()?;
@@ -102,7 +102,7 @@ fn waves() -> clip::Result<Clip> {
 }
 
 /// Seconds to copy the bytes of every frame from a file into fresh memory.
-fn copy_frames(path: &Path) -> Result<f64, Failure> {
+fn copy_frames(path: &Path) -> Result<f64, BoxedError> {
     let mut file = File::open(path)?;
     let start = Instant::now();
     let length = SIDE * SIDE * 12;

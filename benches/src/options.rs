@@ -3,10 +3,10 @@
 use std::process::ExitCode;
 
 /// Why a benchmark could not be run.
-pub(crate) type Failure = Box<dyn std::error::Error>;
+pub(crate) type BoxedError = Box<dyn std::error::Error>;
 
 /// Runs a benchmark that has no options.
-pub(crate) fn without_options(options: &[String], measure: fn() -> Result<(), Failure>) -> ExitCode {
+pub(crate) fn without_options(options: &[String], measure: fn() -> Result<(), BoxedError>) -> ExitCode {
     if let Some(option) = options.first() {
         eprintln!("unknown option {option}; there are none");
         return ExitCode::from(2);

@@ -9,7 +9,7 @@ use clip::{Clip, Frame, Frames, Mesh, ReadOptions, WriteOptions};
 use serde_json::json;
 use shot::{BakeOptions, Context};
 
-use crate::options::{Failure, without_options};
+use crate::options::{BoxedError, without_options};
 use crate::scratch::Scratch;
 use crate::waves::Waves;
 
@@ -44,7 +44,7 @@ pub(crate) fn run(options: &[String]) -> ExitCode {
     without_options(options, measure)
 }
 
-fn measure() -> Result<(), Failure> {
+fn measure() -> Result<(), BoxedError> {
     let folder = Scratch::new()?;
     let path = folder.path().join("waves.glb");
     let waves = waves(FRAMES)?;
@@ -52,14 +52,14 @@ fn measure() -> Result<(), Failure> {
     let frames: Vec<Frame> = (0..FRAMES).map(|i| waves.frame(i)).collect::<Result<_, _>>()?;
     let held = waves.with_frames(Arc::new(clip::MemoryFrames::new(frames)));
 
-    let best = |work: &mut dyn FnMut() -> Result<(), Failure>| {
+    let best = |work: &mut dyn FnMut() -> Result<(), BoxedError>| {
         let mut fastest = f64::INFINITY;
         for _ in 0..3 {
             let start = Instant::now();
             work()?;
             fastest = fastest.min(start.elapsed().as_secs_f64());
         }
-        Ok::<f64, Failure>(fastest)
+        Ok::<f64, BoxedError>(fastest)
     };
     let write = best(&mut || Ok(clip::write(&path, &held, &WriteOptions::default()).map(|_| ())?))?;
     let megabytes = std::fs::metadata(&path)?.len() as f64 / 1e6;
@@ -117,7 +117,7 @@ fn waves(count: usize) -> clip::Result<Clip> {
 }
 
 /// The same bytes through memory and disk, flushed as our writers flush.
-fn copy(from: &Path, to: &Path) -> Result<(), Failure> {
+fn copy(from: &Path, to: &Path) -> Result<(), BoxedError> {
     let bytes = std::fs::read(from)?;
     std::fs::write(to, bytes)?;
     std::fs::File::open(to)?.sync_all()?;

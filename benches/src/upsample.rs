@@ -120,27 +120,8 @@ pub(crate) fn run(options: &[String]) -> ExitCode {
                 return ExitCode::FAILURE;
             }
         };
-        let v = row.values;
-        println!(
-            "{:8} {:4} → {:5}  {:4}  {:.2}  {:.3} ({:.3})          {:.1}    {:.3} ({:.3})    {:.3}      {:.1}    {:6.2}       {:4.0}   {:6.2}      {:.1}",
-            size.name,
-            row.points.0,
-            row.points.1,
-            row.rank,
-            v[5],
-            v[0],
-            v[1],
-            size.paper[0],
-            v[2],
-            v[3],
-            v[4],
-            size.paper[1],
-            v[6],
-            size.paper[2],
-            v[7],
-            size.paper[3]
-        );
-        for ((_, map), value) in columns.iter_mut().zip(v) {
+        row.print(size);
+        for ((_, map), value) in columns.iter_mut().zip(row.values) {
             map.insert(size.name.into(), json!(value));
         }
         // the paper's four cloths are what is aimed at
@@ -183,6 +164,31 @@ struct Row {
     values: [f64; 8],
     frame_p999: f64,
     crowd_us: f64,
+}
+
+impl Row {
+    fn print(&self, size: &Size) {
+        let v = self.values;
+        println!(
+            "{:8} {:4} → {:5}  {:4}  {:.2}  {:.3} ({:.3})          {:.1}    {:.3} ({:.3})    {:.3}      {:.1}    {:6.2}       {:4.0}   {:6.2}      {:.1}",
+            size.name,
+            self.points.0,
+            self.points.1,
+            self.rank,
+            v[5],
+            v[0],
+            v[1],
+            size.paper[0],
+            v[2],
+            v[3],
+            v[4],
+            size.paper[1],
+            v[6],
+            size.paper[2],
+            v[7],
+            size.paper[3]
+        );
+    }
 }
 
 fn measure(size: &Size, learnt_frames: usize, frames: usize) -> Result<Row, Box<dyn std::error::Error>> {

@@ -6,7 +6,7 @@ use samples::{Banner, Figure, Garment, Performance};
 use shot::{Context, Registry};
 use train::{Material, Options};
 
-pub(crate) type Failure = Box<dyn std::error::Error>;
+pub(crate) type BoxedError = Box<dyn std::error::Error>;
 
 /// Which of the demos' trainings.
 #[derive(Clone, Copy)]
@@ -36,7 +36,7 @@ fn small() -> Registry {
 }
 
 /// Simulates what is not there.
-pub(crate) fn gather(cloth: Cloth, full: bool, folder: &Path) -> Result<Material, Failure> {
+pub(crate) fn gather(cloth: Cloth, full: bool, folder: &Path) -> Result<Material, BoxedError> {
     let (name, text) = match cloth {
         Cloth::Cape => ("cape", include_str!("../../../cli/demos/game-cape.training.toml")),
         Cloth::Flag => ("flag", include_str!("../../../cli/demos/game-flag.training.toml")),

@@ -7,7 +7,7 @@ use clip::{Clip, Frame, MemoryFrames, Mesh};
 use render::{ColorMap, Drawing, Look, Picture, Scalars, Stage, View};
 use train::MaterialMotion;
 
-use crate::cloths::Failure;
+use crate::cloths::BoxedError;
 
 /// A cloth with what it is called.
 pub(crate) struct Panel<'a> {
@@ -28,7 +28,7 @@ pub(crate) fn draw_points(
     index: usize,
     panels: &[Panel<'_>],
     path: &Path,
-) -> Result<(), Failure> {
+) -> Result<(), BoxedError> {
     let (clip, at) = (motion.animation(), motion.mesh());
     let frame = clip.frame(index)?;
     let worn = |panel: &Panel<'_>| -> Clip {
@@ -56,9 +56,9 @@ pub(crate) fn draw_values(
     panels: &[(String, Vec<f32>)],
     columns: usize,
     path: &Path,
-) -> Result<(), Failure> {
+) -> Result<(), BoxedError> {
     let cloth = Clip::still(Mesh::new("cloth", mesh.rest.clone(), &mesh.triangles), 30.0, 1);
-    let picture = |(caption, values): &(String, Vec<f32>)| -> Result<Picture, Failure> {
+    let picture = |(caption, values): &(String, Vec<f32>)| -> Result<Picture, BoxedError> {
         let stage = Stage::new(&[(caption.as_str(), &cloth)], View::Back, look(), [240, 280])?;
         let most = values.iter().fold(0.0_f32, |most, value| most.max(value.abs()));
         let scalars = Scalars::new(caption.as_str(), "", vec![values.clone()])

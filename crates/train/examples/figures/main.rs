@@ -13,7 +13,7 @@ mod draw;
 
 use std::path::{Path, PathBuf};
 
-use cloths::{Cloth, Failure, gather};
+use cloths::{BoxedError, Cloth, gather};
 use draw::{Panel, draw_points, draw_values};
 use faer::Mat;
 use live::{Detail, Operator, Parts};
@@ -26,7 +26,7 @@ use upsample::{
 const NAMES: [&str; 8] =
     ["compare", "drift", "shapes", "functions", "waves", "penalties", "retrained", "storm"];
 
-fn main() -> Result<(), Failure> {
+fn main() -> Result<(), BoxedError> {
     let mut arguments: Vec<String> = std::env::args().skip(1).collect();
     let full = arguments.iter().any(|argument| argument == "--full");
     arguments.retain(|argument| argument != "--full");
@@ -60,12 +60,12 @@ fn main() -> Result<(), Failure> {
 }
 
 /// What is learnt from some pairs, as `followthrough train` learns over Loop's surface.
-fn learnt(material: &Material, pairs: &Pairs, learning: &Learning) -> Result<Learnt, Failure> {
+fn learnt(material: &Material, pairs: &Pairs, learning: &Learning) -> Result<Learnt, BoxedError> {
     let aligned = Aligned { correspondence: material.barycentric(), tests: material.tests() };
     Ok(learn(pairs, material.subdivision(), &material.harmonics, Some(aligned), learning)?)
 }
 
-fn motion<'a>(material: &'a Material, title: &str) -> Result<&'a MaterialMotion, Failure> {
+fn motion<'a>(material: &'a Material, title: &str) -> Result<&'a MaterialMotion, BoxedError> {
     let found = material.motions.iter().find(|motion| motion.title == title);
     found.ok_or_else(|| format!("there is no motion `{title}`").into())
 }
@@ -75,7 +75,7 @@ fn shown(
     material: &Material,
     learnt: &Learnt,
     coarse: &[Vec<[f32; 3]>],
-) -> Result<Vec<Vec<[f32; 3]>>, Failure> {
+) -> Result<Vec<Vec<[f32; 3]>>, BoxedError> {
     let parts = Parts {
         detail: Some(learnt.factor.clone()),
         known: learnt.known as f32,
@@ -125,7 +125,7 @@ fn smooth(material: &Material, coarse: &[Vec<[f32; 3]>]) -> Vec<Vec<[f32; 3]>> {
 }
 
 /// Figures 1 and 11: coarse, subdivided, ours, fine, on a motion that was not learnt.
-fn compare(material: &Material, title: &str, path: &Path) -> Result<(), Failure> {
+fn compare(material: &Material, title: &str, path: &Path) -> Result<(), BoxedError> {
     let training = &material.motions[0].pairs;
     let test = motion(material, title)?;
     let pairs = &test.pairs;
@@ -147,7 +147,7 @@ fn compare(material: &Material, title: &str, path: &Path) -> Result<(), Failure>
 }
 
 /// Figure 2: a fine cloth that only collides and hangs as the coarse one does drifts away from it; a tracked one does not.
-fn drift(material: &Material, path: &Path) -> Result<(), Failure> {
+fn drift(material: &Material, path: &Path) -> Result<(), BoxedError> {
     let walk = &material.motions[0];
     let frames = walk.pairs.len().min(60);
     let alone = material.track(walk, frames, &material.harmonics, 0)?;
@@ -181,7 +181,7 @@ fn wide(points: &[[f32; 3]]) -> Vec<geometry::Vec3> {
 }
 
 /// Figures 3 and 5: how one coarse point moves the fine cloth under penalties of several kinds, and harmonics.
-fn shapes(material: &Material, path: &Path) -> Result<(), Failure> {
+fn shapes(material: &Material, path: &Path) -> Result<(), BoxedError> {
     let harmonics = &material.harmonics;
     let pairs = &material.motions[0].pairs;
     let moments =
@@ -222,7 +222,7 @@ fn coarse_to_fine(material: &Material) -> usize {
 }
 
 /// Figure 6: what the fine cloth is tracked by: harmonics, averages over clusters, or single points, which tug at it.
-fn functions(material: &Material, path: &Path) -> Result<(), Failure> {
+fn functions(material: &Material, path: &Path) -> Result<(), BoxedError> {
     let walk = &material.motions[0];
     let (frames, count) = (walk.pairs.len().min(40), material.tests());
     let seeds = spread(&material.parts().fine.rest, count);
@@ -288,7 +288,7 @@ fn stretch(parts: &Parts, frames: &[Vec<[f32; 3]>]) -> f64 {
 }
 
 /// Figures 7 and 8: a flag without and with its waves, beside the fine one, and the height of the strongest wave.
-fn waves(material: &Material, path: &Path) -> Result<(), Failure> {
+fn waves(material: &Material, path: &Path) -> Result<(), BoxedError> {
     let standing = &material.motions[0];
     let pairs = &standing.pairs;
     let still = shown(material, &learnt(material, pairs, &Learning::default())?, &pairs.coarse)?;
@@ -327,7 +327,7 @@ fn waves(material: &Material, path: &Path) -> Result<(), Failure> {
 }
 
 /// Figure 9: how steep the penalty is matters little, whether there is one much: the motion that was learnt, and one that was not.
-fn penalties(material: &Material, path: &Path) -> Result<(), Failure> {
+fn penalties(material: &Material, path: &Path) -> Result<(), BoxedError> {
     let test = motion(material, "boxing")?;
     let training = &material.motions[0].pairs;
     let k = most_folded(material, &test.pairs);
@@ -362,7 +362,7 @@ fn penalties(material: &Material, path: &Path) -> Result<(), Failure> {
 }
 
 /// Figure 10: a walk's operator on boxing, and one that has seen some boxing, on a part that neither has seen.
-fn retrained(material: &Material, path: &Path) -> Result<(), Failure> {
+fn retrained(material: &Material, path: &Path) -> Result<(), BoxedError> {
     let test = motion(material, "boxing")?;
     let (walk, boxing) = (&material.motions[0].pairs, &test.pairs);
     let half = boxing.len() / 2;
