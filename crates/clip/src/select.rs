@@ -4,10 +4,10 @@
 //! what the artist sees when the shot is opened. In names, `*` stands for anything.
 
 mod adjust;
+mod file;
 mod joints;
+mod regions;
 mod written;
-
-use std::path::Path;
 
 use geometry::{Topology, Vec3};
 use serde::{Deserialize, Serialize};
@@ -16,6 +16,7 @@ use crate::{Clip, Error, FilePath, Files, Group, Mesh, Result};
 
 pub use adjust::{Adjusted, Adjustment};
 pub use joints::JointRegion;
+pub use regions::{BoxRegion, HeightRegion, SphereRegion};
 
 /// Chooses points of a mesh, in a shot file `{ group = "hoist" }`, `{ height = { from = 1.0, to = 1.2 } }`, `"all"`.
 #[derive(Clone, Debug, PartialEq)]
@@ -116,54 +117,6 @@ fn whole() -> f64 {
     1.0
 }
 
-/// A box with edges along the axes, in metres.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub struct BoxRegion {
-    /// The corner with the smallest coordinates.
-    #[cfg_attr(feature = "schemars", schemars(extend("minimum" = -1e6, "maximum" = 1e6)))]
-    pub min: [f64; 3],
-    /// The corner with the largest coordinates.
-    #[cfg_attr(feature = "schemars", schemars(extend("minimum" = -1e6, "maximum" = 1e6)))]
-    pub max: [f64; 3],
-    /// How far outside weights fall to zero, in metres.
-    #[serde(default)]
-    #[cfg_attr(feature = "schemars", schemars(extend("minimum" = 0.0, "maximum" = 1e6)))]
-    pub falloff: f64,
-}
-
-/// A sphere, in metres.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub struct SphereRegion {
-    /// Its middle.
-    #[serde(alias = "center")]
-    #[cfg_attr(feature = "schemars", schemars(extend("minimum" = -1e6, "maximum" = 1e6)))]
-    pub centre: [f64; 3],
-    /// How far it reaches.
-    #[cfg_attr(feature = "schemars", schemars(extend("minimum" = 0.0, "maximum" = 1e6)))]
-    pub radius: f64,
-    /// How far outside weights fall to zero, in metres.
-    #[serde(default)]
-    #[cfg_attr(feature = "schemars", schemars(extend("minimum" = 0.0, "maximum" = 1e6)))]
-    pub falloff: f64,
-}
-
-/// A soft step in height, in metres: zero at `from`, one at `to`, which may lie below.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub struct HeightRegion {
-    /// Where weights begin to rise.
-    #[cfg_attr(feature = "schemars", schemars(extend("minimum" = -1e6, "maximum" = 1e6)))]
-    pub from: f64,
-    /// Where they reach one.
-    #[cfg_attr(feature = "schemars", schemars(extend("minimum" = -1e6, "maximum" = 1e6)))]
-    pub to: f64,
-}
-
 impl Selector {
     /// Whether a name fits a pattern in which `*` stands for anything.
     pub fn fits(pattern: &str, name: &str) -> bool {
@@ -224,22 +177,11 @@ impl Selector {
             Self::Joint(names) => joints::weights(clip, mesh, names),
             Self::NearJoint(region) => region.weights(clip, mesh),
             Self::Adjusted(adjusted) => Ok(adjusted.adjusted(shape, weights_of(&adjusted.of)?)),
-            Self::Box(region) => by_place(&|p| {
-                let (min, max) = (Vec3::from(region.min), Vec3::from(region.max));
-                let outside = (min - p).max(p - max).max(Vec3::ZERO).length();
-                fade(outside, region.falloff)
-            }),
-            Self::Sphere(region) => {
-                by_place(&|p| fade(p.distance(Vec3::from(region.centre)) - region.radius, region.falloff))
-            }
-            Self::Height(HeightRegion { from, to }) => by_place(&|p| {
-                if from == to {
-                    return f64::from(p.y >= *to);
-                }
-                smooth((p.y - from) / (to - from))
-            }),
+            Self::Box(region) => by_place(&|p| region.weight(p)),
+            Self::Sphere(region) => by_place(&|p| region.weight(p)),
+            Self::Height(region) => by_place(&|p| region.weight(p)),
             Self::Component(number) => component_weights(shape, *number),
-            Self::File(path) => read_weights(files, &files.path(path), shape.point_count()),
+            Self::File(path) => file::weights(files, &files.path(path), shape.point_count()),
             Self::Any(selectors) => {
                 let none = vec![0.0; shape.point_count()];
                 joined(none, selectors, weights_of, f32::max)
@@ -307,17 +249,6 @@ fn blurred(mesh: &Mesh, mut weights: Vec<f32>, times: usize) -> Vec<f32> {
     weights
 }
 
-/// One inside, zero beyond the falloff, smooth between.
-fn fade(outside: f64, falloff: f64) -> f64 {
-    if outside <= 0.0 { 1.0 } else { smooth(1.0 - outside / falloff.max(1e-12)) }
-}
-
-/// Hermite's step from 0 to 1: no kink at either end.
-fn smooth(s: f64) -> f64 {
-    let s = s.clamp(0.0, 1.0);
-    s * s * (3.0 - 2.0 * s)
-}
-
 fn group_weights(mesh: &Mesh, names: &Names) -> Result<Vec<f32>> {
     let mut weights = vec![0.0_f32; mesh.point_count()];
     for name in names.iter() {
@@ -356,74 +287,10 @@ fn component_weights(mesh: &Mesh, number: usize) -> Result<Vec<f32>> {
     Ok(components.iter().map(|&component| f32::from(u8::from(component as usize == number))).collect())
 }
 
-/// Weights from a side file. JSON: a list with a number for each point, or a list of `[point, weight]`. CSV: a line
-/// with a weight for each point, or lines `point,weight`; a first line without numbers is a heading. Points that are
-/// not named weigh nothing.
-fn read_weights(files: &Files, path: &Path, point_count: usize) -> Result<Vec<f32>> {
-    let bytes = files.read(path)?;
-    let bad = |place: String, problem: String| Error::Malformed { path: path.to_path_buf(), place, problem };
-    let is_json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
-    let rows: Vec<Vec<f64>> = if is_json {
-        #[derive(Deserialize)]
-        #[serde(untagged)]
-        enum Row {
-            One(f64),
-            Pair([f64; 2]),
-        }
-        let rows: Vec<Row> = serde_json::from_slice(&bytes).map_err(|error| {
-            let problem = "a list of weights or of [point, weight] was expected".into();
-            bad(format!("line {}", error.line()), problem)
-        })?;
-        let row = |row| match row {
-            Row::One(weight) => vec![weight],
-            Row::Pair(pair) => pair.to_vec(),
-        };
-        rows.into_iter().map(row).collect()
-    } else {
-        let text = String::from_utf8_lossy(&bytes);
-        let mut rows = Vec::new();
-        for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-            let fields: Option<Vec<f64>> =
-                line.split([',', ';', '\t']).map(|field| field.trim().parse().ok()).collect();
-            match fields {
-                Some(fields) if fields.len() <= 2 => rows.push(fields),
-                None if number == 0 => {}
-                _ => {
-                    return Err(bad(
-                        format!("line {}", number + 1),
-                        "`weight` or `point,weight` was expected".into(),
-                    ));
-                }
-            }
-        }
-        rows
-    };
-    let pairs = rows.iter().any(|row| row.len() == 2);
-    if !pairs && rows.len() != point_count {
-        let problem = format!("{} weights, but the mesh has {point_count} points", rows.len());
-        return Err(bad("the whole file".into(), problem));
-    }
-    let mut weights = vec![0.0; point_count];
-    for (number, row) in rows.iter().enumerate() {
-        let (point, weight) = match row.as_slice() {
-            [weight] => (number as f64, *weight),
-            [point, weight] => (*point, *weight),
-            _ => continue,
-        };
-        if point.fract() != 0.0 || !(0.0..point_count as f64).contains(&point) || !weight.is_finite() {
-            let problem = format!(
-                "point {point} with weight {weight}, but the mesh has points 0 to {}",
-                point_count.max(1) - 1
-            );
-            return Err(bad(format!("row {}", number + 1), problem));
-        }
-        weights[point as usize] = weight as f32;
-    }
-    Ok(weights)
-}
-
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
     use crate::{Joint, Skeleton, Skin, Transform};
 

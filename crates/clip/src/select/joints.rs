@@ -3,7 +3,8 @@
 use geometry::Vec3;
 use serde::{Deserialize, Serialize};
 
-use super::{Names, Selector, fade};
+use super::regions::fade;
+use super::{Names, Selector};
 use crate::{Clip, Error, Joint, Mesh, Result, Skeleton};
 
 /// What is near to where joints are in the first frame. No skin is needed.
