@@ -48,8 +48,7 @@ pub(in crate::format) fn read(path: &Path, options: &ReadOptions) -> Result<Clip
     }
     let mut looks = Looks::read(&stage, &pictures)?;
     let timing = Timing::new(&stage, options, &shown)?;
-    let mut meshes = Vec::new();
-    let mut bodies = Vec::new();
+    let (mut meshes, mut bodies) = (Vec::new(), Vec::new());
     let (mut names, mut prims) = (UniqueNames::default(), Vec::new());
     let mut room = Room::new(&stage);
     for &prim in shown.iter().filter(|&&prim| stage.prims[prim].type_name == "Mesh") {
@@ -67,13 +66,7 @@ pub(in crate::format) fn read(path: &Path, options: &ReadOptions) -> Result<Clip
             mesh.skin =
                 own_skin(&stage, &stage.prims[prim], mesh.point_count(), skeleton.joints.len(), unit)?;
         }
-        if let Some(skin) = &mesh.skin {
-            for group in skin.groups(&skeleton) {
-                if mesh.group(&group.name).is_none() {
-                    mesh.groups.push(group);
-                }
-            }
-        }
+        add_joint_groups(&mut mesh, &skeleton);
         mesh.name = names.take(&mesh.name);
         let moved = binding.as_ref().is_some_and(Binding::moves);
         let placed = if moved { None } else { placement.still() };
@@ -94,10 +87,7 @@ pub(in crate::format) fn read(path: &Path, options: &ReadOptions) -> Result<Clip
         });
         meshes.push(mesh);
     }
-    let root = stage.metadata.get("defaultPrim").and_then(|value| value.word());
-    let root =
-        root.and_then(|root| stage.prims.iter().find(|prim| prim.parent.is_none() && prim.name == root));
-    let name = root.map_or_else(|| name_of(path), |prim| prim.title().to_string());
+    let name = root_of(&stage).map_or_else(|| name_of(path), |prim| prim.title().to_string());
     let rate = timing.frame_rate_hz;
     let skeleton = (!skeleton.joints.is_empty()).then_some(skeleton);
     let layout = UsdLayout {
@@ -114,6 +104,22 @@ pub(in crate::format) fn read(path: &Path, options: &ReadOptions) -> Result<Clip
     (clip.materials, clip.images, clip.usd) = (looks.materials, looks.images, Some(layout));
     clip.warnings = looks.warnings;
     Ok(clip)
+}
+
+/// The prim that a layer is about, if it says so.
+fn root_of(stage: &Stage) -> Option<&Prim> {
+    let name = stage.metadata.get("defaultPrim")?.word()?;
+    stage.prims.iter().find(|prim| prim.parent.is_none() && prim.name == name)
+}
+
+/// A group for every joint that moves a mesh, unless it has one of that name.
+fn add_joint_groups(mesh: &mut Mesh, skeleton: &Skeleton) {
+    let groups = mesh.skin.as_ref().map_or_else(Vec::new, |skin| skin.groups(skeleton));
+    for group in groups {
+        if mesh.group(&group.name).is_none() {
+            mesh.groups.push(group);
+        }
+    }
 }
 
 /// Opens a layer of any kind: by its first bytes, whatever its name says.
