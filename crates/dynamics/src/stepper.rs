@@ -212,13 +212,8 @@ impl Stepper {
             let attempt = self.try_step(body, state, guide, contact_now, piece, seconds)?;
             let worst = attempt.error / (self.settings.tolerance * self.size);
             let is_beyond = attempt.report.excess > 0.0;
-            let spent = self.effort.iterations;
-            let mut accepted =
-                self.accepts(&attempt, worst, piece) && !patience.asks_for_shorter(&attempt, piece, spent);
-            let mut shrink = attempt.shrink(worst);
-            if accepted && is_beyond && patience.lets_wait(contact.as_deref_mut(), spent) {
-                (accepted, shrink) = (false, 1.0);
-            }
+            let contact_now = contact.as_mut().map(|contact| &mut **contact as &mut dyn ContactModel);
+            let (mut accepted, mut shrink) = self.judge(&attempt, worst, piece, &mut patience, contact_now);
             if !accepted && piece < SMALLEST_FRACTION {
                 let NewtonReport { iterations, residual, .. } = attempt.report;
                 let (time, step) = (before.time, piece * seconds);
@@ -263,6 +258,25 @@ impl Stepper {
             }
         }
         Ok(self.effort)
+    }
+
+    /// Whether a step over a `piece` of the frame is taken; and otherwise how much of it is tried next.
+    fn judge(
+        &self,
+        attempt: &Attempt,
+        worst: f64,
+        piece: f64,
+        patience: &mut Patience,
+        contact: Option<&mut dyn ContactModel>,
+    ) -> (bool, f64) {
+        let spent = self.effort.iterations;
+        let accepted =
+            self.accepts(attempt, worst, piece) && !patience.asks_for_shorter(attempt, piece, spent);
+        let is_beyond = attempt.report.excess > 0.0;
+        if accepted && is_beyond && patience.lets_wait(contact, spent) {
+            return (false, 1.0);
+        }
+        (accepted, attempt.shrink(worst))
     }
 
     /// The share of a frame of `seconds` that its first step takes.
