@@ -76,7 +76,7 @@ impl Layer for Blend {
         };
         let weights = self.weights(input)?;
         if input.clip.meshes.is_empty() {
-            return Ok(Box::new(MixedJoints { input: input.clone(), below, weights }));
+            return Ok(Box::new(JointBlendSimulation { input: input.clone(), below, weights }));
         }
         let mesh = input.mesh();
         let (rest, triangles) = (mesh.rest(), mesh.point_triangles());
@@ -86,7 +86,11 @@ impl Layer for Blend {
         let areas = geometry::vertex_areas(&rest, &triangles);
         let tolerance = 1e-3 * geometry::Bounds::of(rest.iter().copied()).diagonal();
         let engine = KinematicBlend::new(&filled.mesh, &filled.embedding, &areas, weights, points, tolerance);
-        Ok(Box::new(Mixed { input: input.clone(), below, engine: engine.map_err(LayerError::new)? }))
+        Ok(Box::new(BlendSimulation {
+            input: input.clone(),
+            below,
+            engine: engine.map_err(LayerError::new)?,
+        }))
     }
 }
 
@@ -102,13 +106,13 @@ impl Blend {
 }
 
 /// Joints of the layer below, mixed with what that layer was given. It has no state.
-struct MixedJoints {
+struct JointBlendSimulation {
     input: Target,
     below: Arc<dyn Frames>,
     weights: Vec<f64>,
 }
 
-impl Simulation for MixedJoints {
+impl Simulation for JointBlendSimulation {
     fn frame(&mut self, index: usize) -> Result<FrameResult, LayerError> {
         let animation = self.below.read(index)?.pose;
         let mut frame = self.input.clip.frame(index)?;
@@ -150,13 +154,13 @@ fn mixed(joint: &Transform, other: &Transform, weight: f64) -> Transform {
     }
 }
 
-struct Mixed {
+struct BlendSimulation {
     input: Target,
     below: Arc<dyn Frames>,
     engine: KinematicBlend,
 }
 
-impl Simulation for Mixed {
+impl Simulation for BlendSimulation {
     fn frame(&mut self, index: usize) -> Result<FrameResult, LayerError> {
         let vectors = |points: &[[f32; 3]]| -> Vec<Vec3> {
             points.iter().map(|p| Vec3::from(p.map(f64::from))).collect()

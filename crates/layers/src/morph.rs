@@ -19,7 +19,7 @@ use crate::shared::Contact;
 use crate::shared::driver::LOOK_AHEAD;
 use crate::shared::idle::Idle;
 
-use simulation::Alive;
+use simulation::MorphSimulation;
 
 /// Dynamic morph targets: shapes sculpted for poses, each with its own stiffness, weight and damping. Flesh moves between them and is
 /// elastic in the way of the pose it is in.
@@ -272,7 +272,7 @@ impl Layer for Morph {
     }
 
     fn prepare(&self, input: &Target) -> Result<Box<dyn Simulation>, LayerError> {
-        Ok(Box::new(Alive::new(self, input)?))
+        Ok(Box::new(MorphSimulation::new(self, input)?))
     }
 }
 
@@ -280,7 +280,7 @@ impl Morph {
     /// The layer as a game steps it: the same modes, in real time. Needs `modes`; with 0 every point moves, which is for bakes.
     pub fn player(&self, input: &Target) -> Result<MorphPlayer, LayerError> {
         let help = "say `modes = 30`, or another number above 0";
-        Alive::new(self, input)?.into_player().ok_or_else(|| {
+        MorphSimulation::new(self, input)?.into_player().ok_or_else(|| {
             LayerError::new("without modes there is nothing to play in real time").with_help(help)
         })
     }

@@ -106,7 +106,7 @@ impl Layer for Motion {
             repair.prior = Some(Guide { weight: self.prior_weight, ..Guide::new(Arc::new(prior)) });
         }
         let repaired = repair.run(&figure.take).map_err(explained)?;
-        Ok(Box::new(Moving { input: input.clone(), figure, repaired }))
+        Ok(Box::new(MotionSimulation { input: input.clone(), figure, repaired }))
     }
 }
 
@@ -291,13 +291,13 @@ fn obeys_physics(report: &motion::Report) -> bool {
 }
 
 /// The whole motion is known from the start: there is no state.
-struct Moving {
+struct MotionSimulation {
     input: Target,
     figure: Figure,
     repaired: Repaired,
 }
 
-impl Simulation for Moving {
+impl Simulation for MotionSimulation {
     fn frame(&mut self, index: usize) -> Result<FrameResult, LayerError> {
         let frame = self.figure.frame(&self.input.clip, &self.repaired.take, index)?;
         let mut result = FrameResult::from(frame);

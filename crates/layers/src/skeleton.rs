@@ -23,7 +23,7 @@ use shot::{Diagnostic, Layer, LayerError, Settings, Simulation, Sketch, Target};
 
 pub use anatomy::Anatomy;
 pub use pins::Pin;
-use simulation::Living;
+use simulation::SkeletonSimulation;
 pub use sketch::sketch_of_lattice;
 
 /// Flesh around bones: belly, ears and tail follow through, elbows keep their volume. For skinned characters; all skinned meshes of the
@@ -300,7 +300,7 @@ impl Layer for Skeleton {
     }
 
     fn prepare(&self, input: &Target) -> Result<Box<dyn Simulation>, LayerError> {
-        Ok(Box::new(Living::new(self, input)?))
+        Ok(Box::new(SkeletonSimulation::new(self, input)?))
     }
 
     fn sketches(&self, input: &Target) -> Result<Vec<Sketch>, LayerError> {

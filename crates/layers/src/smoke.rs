@@ -17,7 +17,7 @@ pub use self::draw::{Bar, Disc, Noise, PathKey, Stroke, Text};
 pub use self::image::{Channel, Image, Repeat};
 pub use self::silhouette::{Silhouette, Window};
 
-use self::simulation::Smoking;
+use self::simulation::SmokeSimulation;
 use crate::shared::idle::Idle;
 use shot::{Diagnostic, Dial, Layer, LayerError, Settings, Simulation, Target, Viewpoint};
 
@@ -275,7 +275,7 @@ impl Layer for Smoke {
     }
 
     fn prepare(&self, input: &Target) -> Result<Box<dyn Simulation>, LayerError> {
-        Ok(Box::new(Smoking::new(self, input)?))
+        Ok(Box::new(SmokeSimulation::new(self, input)?))
     }
 }
 

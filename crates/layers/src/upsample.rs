@@ -182,7 +182,7 @@ impl Layer for Upsample {
         let wind = self.wind.velocity().map_err(LayerError::new)?;
         let planes: Vec<Plane> =
             self.floor.iter().map(|y| Plane { normal: [0.0, 1.0, 0.0], offset: *y as f32 }).collect();
-        Ok(Box::new(Showing {
+        Ok(Box::new(UpsampleSimulation {
             settings: self.clone(),
             input: input.clone(),
             cloth,
@@ -200,7 +200,7 @@ fn failed(error: live::Error) -> LayerError {
 }
 
 /// The cloth as the game has it, frame by frame.
-struct Showing {
+struct UpsampleSimulation {
     settings: Upsample,
     input: Target,
     cloth: LiveCloth<Vec<u8>>,
@@ -212,7 +212,7 @@ struct Showing {
     done: usize,
 }
 
-impl Showing {
+impl UpsampleSimulation {
     fn advance(&mut self, index: usize) -> Result<(), LayerError> {
         let clip = &self.input.clip;
         let seconds = (1.0 / clip.frame_rate_hz) as f32;
@@ -246,7 +246,7 @@ impl Showing {
     }
 }
 
-impl Simulation for Showing {
+impl Simulation for UpsampleSimulation {
     fn frame(&mut self, index: usize) -> Result<FrameResult, LayerError> {
         if index == 0 {
             self.cloth.reset();

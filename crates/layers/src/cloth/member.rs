@@ -6,7 +6,8 @@ use clip::Selector;
 use dynamics::CUT_SIZES;
 use geometry::{Bounds, Vec3};
 use shell::{
-    ClothActor, ClothBuilder, ClothReport, ClothSetup, InextensibleThreads, Maps, Stretching, Uvs, Weave,
+    ClothActor, ClothBuilder, ClothReport, ClothSetup, InextensibleThreads, Maps, Material, Stretching, Uvs,
+    Weave,
 };
 use shot::{LayerError, Target};
 
@@ -91,13 +92,7 @@ impl Cloth {
             start: self.start.clone(),
             wind: self.wind.fastest(),
             is_same_mesh: true,
-            sewn: Sewn {
-                seams: self.sew.clone(),
-                elastics: self.elastic.clone(),
-                pins: self.pins.clone(),
-                stiffness: 0.5 * (material.stretch_warp + material.stretch_weft),
-                finer: finer.as_ref().map(Finer::of_weights),
-            },
+            sewn: self.sewn(&material, finer.as_ref()),
             finer: finer.map(|finer| finer.reshape),
             notes,
             warnings,
@@ -116,6 +111,17 @@ fn describe(report: &ClothReport, known: &[bool], notes: &mut Vec<(String, Strin
 }
 
 impl Cloth {
+    /// What is sewn to it, as stiff as its threads.
+    fn sewn(&self, material: &Material, finer: Option<&Finer>) -> Sewn {
+        Sewn {
+            seams: self.sew.clone(),
+            elastics: self.elastic.clone(),
+            pins: self.pins.clone(),
+            stiffness: 0.5 * (material.stretch_warp + material.stretch_weft),
+            finer: finer.map(Finer::of_weights),
+        }
+    }
+
     /// How large the cloth is at rest, at every point; none where it is as it was drawn.
     pub(crate) fn shrinking(
         &self,

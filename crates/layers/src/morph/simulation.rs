@@ -4,7 +4,7 @@
 
 use character::{FullMorph, Morph, MorphPlayer, MorphSettings, Plasticity, Press};
 use clip::Transform;
-use dynamics::{CUT_SIZES, Steps, middle};
+use dynamics::{CUT_SIZES, Steps};
 use geometry::{Bounds, Vec3};
 use glam::Mat4;
 
@@ -21,7 +21,7 @@ use crate::skeleton::anatomy::Rig;
 /// layer's work, and are kept.
 const ROUND_OFF: f64 = 1e-5;
 
-pub(super) struct Alive {
+pub(super) struct MorphSimulation {
     input: Target,
     mover: Mover,
     /// Names of the targets, and what each moves the points by.
@@ -133,7 +133,7 @@ impl Mover {
     }
 }
 
-impl Alive {
+impl MorphSimulation {
     pub(super) fn new(settings: &Settings, input: &Target) -> Result<Self, LayerError> {
         let rig = Rig::of_target(input)?;
         let size = Bounds::of(rig.skin.points.iter().copied()).diagonal();
@@ -211,23 +211,12 @@ impl Alive {
         }
     }
 
-    /// How far the joints go from frame to frame.
-    fn ways(&mut self, index: usize) -> Result<Steps, LayerError> {
-        let clip = self.input.clip.clone();
-        self.middles.steps(index, &clip, |frame| {
-            let Some(skeleton) = &clip.skeleton else { return Ok(Vec3::ZERO) };
-            let joints = skeleton.world_from_joints(&clip.frame(frame)?.pose);
-            let places: Vec<Vec3> = joints.iter().map(|joint| joint.w_axis.truncate().as_dvec3()).collect();
-            Ok(middle(&places))
-        })
-    }
-
     /// The way to a frame: the pose at the end of every step, and the channels there.
     fn advance(&mut self, index: usize, drawn: &Drawn) -> Result<(), LayerError> {
         let clip = self.input.clip.clone();
         let Some(skeleton) = &clip.skeleton else { return Ok(()) };
         let (rate, limit) = (clip.frame_rate_hz, CUT_SIZES * self.size);
-        let ways = self.ways(index)?;
+        let ways = self.middles.steps_of_joints(index, &clip)?;
         let velocity = |offsets: &[isize]| {
             rate * offsets.iter().find_map(|offset| ways.motion(*offset, limit)).unwrap_or_default()
         };
@@ -394,7 +383,7 @@ fn made(target: &MorphTarget, settings: &Settings, input: &Target) -> Result<cha
     })
 }
 
-impl Simulation for Alive {
+impl Simulation for MorphSimulation {
     fn frame(&mut self, index: usize) -> Result<FrameResult, LayerError> {
         let drawn = self.drawn(index)?;
         self.advance(index, &drawn)?;
@@ -413,7 +402,7 @@ impl Simulation for Alive {
         let exact: Vec<bool> = (0..points.len()).map(|k| keep(k) >= 1.0).collect();
         let wanted = self.placed([&drawn, &drawn], 1.0);
         let placed = match &mut self.touch {
-            Some(touch) => touch.shown(wanted, exact.clone())?,
+            Some(touch) => touch.shown(wanted, &exact)?,
             None => wanted,
         };
         let far = placed.iter().zip(&drawn.given).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);

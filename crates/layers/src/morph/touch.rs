@@ -14,9 +14,7 @@ use std::collections::BTreeSet;
 
 use character::Press;
 use contact::Attachment;
-use dynamics::{
-    Body, ContactModel, DeliveredSurface, Energy, GuideSample, Integrator, Span, State, Stepper, Substeps,
-};
+use dynamics::{Body, ContactModel, Energy, GuideSample, Integrator, Span, State, Stepper, Substeps};
 use geometry::{Mat3, Vec3, vertex_areas};
 use linear::{Matrix, Pattern};
 use shot::{FrameResult, LayerError, Target};
@@ -191,10 +189,8 @@ impl Touch {
     }
 
     /// Where the skin is shown: at `wanted` as far as nothing is crossed on the way there.
-    pub(super) fn shown(&mut self, wanted: Vec<Vec3>, exact: Vec<bool>) -> Result<Vec<Vec3>, LayerError> {
-        let mut delivered = vec![DeliveredSurface { positions: wanted, exact }];
-        self.collider.limit_delivered(&self.state.positions, &mut delivered)?;
-        Ok(delivered.pop().map(|surface| surface.positions).unwrap_or_default())
+    pub(super) fn shown(&mut self, wanted: Vec<Vec3>, exact: &[bool]) -> Result<Vec<Vec3>, LayerError> {
+        self.collider.limit_alone(&self.state.positions, wanted, exact)
     }
 
     /// Judges the frame as it is stored.

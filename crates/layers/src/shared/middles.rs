@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use clip::Clip;
-use dynamics::Steps;
+use dynamics::{Steps, middle};
 use geometry::Vec3;
 use shot::LayerError;
 
@@ -12,6 +12,16 @@ use shot::LayerError;
 pub(crate) struct Middles(BTreeMap<usize, Vec3>);
 
 impl Middles {
+    /// The same for the joints of a clip's skeleton.
+    pub(crate) fn steps_of_joints(&mut self, index: usize, clip: &Clip) -> Result<Steps, LayerError> {
+        self.steps(index, clip, |frame| {
+            let Some(skeleton) = &clip.skeleton else { return Ok(Vec3::ZERO) };
+            let joints = skeleton.world_from_joints(&clip.frame(frame)?.pose);
+            let places: Vec<Vec3> = joints.iter().map(|joint| joint.w_axis.truncate().as_dvec3()).collect();
+            Ok(middle(&places))
+        })
+    }
+
     /// How far it goes from frame to frame around frame `index` of a clip, and where the artist says that the clip was cut.
     pub(crate) fn steps(
         &mut self,

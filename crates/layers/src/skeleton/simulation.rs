@@ -1,7 +1,7 @@
 //! Flesh in motion, frame by frame.
 
 use character::Stretch;
-use dynamics::{CUT_SIZES, Effort, Steps, middle};
+use dynamics::{CUT_SIZES, Effort, Steps};
 use geometry::{Bounds, Vec3};
 use glam::Mat4;
 
@@ -21,7 +21,7 @@ const ROUND_OFF: f64 = 1e-5;
 /// The report has the volumes of so many joints, those with the most flesh.
 const MOST_STRETCHES: usize = 6;
 
-pub(super) struct Living {
+pub(super) struct SkeletonSimulation {
     input: Target,
     anatomy: Anatomy,
     swing: Swing,
@@ -40,7 +40,7 @@ pub(super) struct Living {
 
 /// How a frame went.
 #[derive(Default)]
-struct Gone {
+struct Outcome {
     /// The animation cuts here, and flesh was carried along.
     was_cut: bool,
     /// No step could follow, and why.
@@ -48,7 +48,7 @@ struct Gone {
     effort: Option<Effort>,
 }
 
-impl Living {
+impl SkeletonSimulation {
     pub(super) fn new(settings: &Skeleton, input: &Target) -> Result<Self, LayerError> {
         let anatomy = Anatomy::new(settings, input)?;
         let (flesh, names) = (&anatomy.flesh, &anatomy.names);
@@ -105,23 +105,12 @@ impl Living {
         })
     }
 
-    /// How far the joints go from frame to frame.
-    fn steps(&mut self, index: usize) -> Result<Steps, LayerError> {
-        let clip = self.input.clip.clone();
-        self.middles.steps(index, &clip, |frame| {
-            let Some(skeleton) = &clip.skeleton else { return Ok(Vec3::ZERO) };
-            let joints = skeleton.world_from_joints(&clip.frame(frame)?.pose);
-            let places: Vec<Vec3> = joints.iter().map(|joint| joint.w_axis.truncate().as_dvec3()).collect();
-            Ok(middle(&places))
-        })
-    }
-
     /// To the pose of the frame that ends `1/rate` after `time`; why that could not be done, where it could not.
-    fn advance(&mut self, pose: &[Mat4], time: f64) -> Result<Gone, LayerError> {
+    fn advance(&mut self, pose: &[Mat4], time: f64) -> Result<Outcome, LayerError> {
         let seconds = 1.0 / self.input.clip.frame_rate_hz;
         let contact = self.touch.as_mut().map(|touch| &mut touch.collider.collision);
         let error = match self.mover.step(pose, time, seconds, contact) {
-            Ok(effort) => return Ok(Gone { effort, ..Gone::default() }),
+            Ok(effort) => return Ok(Outcome { effort, ..Outcome::default() }),
             Err(error) => error,
         };
         // an animation that no step can follow: the engine begins again from where it is
@@ -131,11 +120,11 @@ impl Living {
         }
         self.mover.cut_to(pose, Vec3::ZERO).map_err(LayerError::new)?;
         self.touch.iter_mut().for_each(|touch| touch.catch_up(time + seconds));
-        Ok(Gone { reset: Some(error.to_string()), ..Gone::default() })
+        Ok(Outcome { reset: Some(error.to_string()), ..Outcome::default() })
     }
 
     /// At the first frame, after a pre-roll in which the character comes along in its first pose.
-    fn begin(&mut self, pose: &[Mat4], steps: &Steps) -> Result<Gone, LayerError> {
+    fn begin(&mut self, pose: &[Mat4], steps: &Steps) -> Result<Outcome, LayerError> {
         let rate = self.input.clip.frame_rate_hz;
         let motions = [1, 2].map(|offset| steps.motion(offset, CUT_SIZES * self.size));
         let drift = rate * motions.into_iter().flatten().next().unwrap_or_default();
@@ -149,7 +138,7 @@ impl Living {
         if let Some(touch) = &mut self.touch {
             touch.collider.place(time(-frames), drift)?;
         }
-        let mut all = Gone::default();
+        let mut all = Outcome::default();
         for frame in 1 - frames..=0 {
             if let Some(touch) = &mut self.touch {
                 touch.collider.hold(time(frame - 1), 1.0 / rate, drift)?;
@@ -160,7 +149,7 @@ impl Living {
     }
 
     /// From the frame before to this one; across a cut flesh is carried along.
-    fn go_on(&mut self, index: usize, pose: &[Mat4], steps: &Steps) -> Result<Gone, LayerError> {
+    fn go_on(&mut self, index: usize, pose: &[Mat4], steps: &Steps) -> Result<Outcome, LayerError> {
         let (rate, limit) = (self.input.clip.frame_rate_hz, CUT_SIZES * self.size);
         let velocity = |offsets: &[isize]| {
             rate * offsets.iter().find_map(|offset| steps.motion(*offset, limit)).unwrap_or_default()
@@ -176,7 +165,7 @@ impl Living {
         }
         self.mover.cut_to(pose, velocity(&[1, -1])).map_err(LayerError::new)?;
         self.touch.iter_mut().for_each(|touch| touch.catch_up(index as f64 / rate));
-        Ok(Gone { was_cut: true, ..Gone::default() })
+        Ok(Outcome { was_cut: true, ..Outcome::default() })
     }
 
     /// Puts flesh, whose points are at `points`, into a frame: with what is not of the skin's doing (morphs, other layers), and with
@@ -210,7 +199,7 @@ impl Living {
             }
             let touch = self.touch.as_mut().filter(|_| mesh == self.input.mesh);
             let placed = match touch {
-                Some(touch) => touch.limit(self.mover.coefficients(), wanted, exact.clone())?,
+                Some(touch) => touch.limit(self.mover.coefficients(), wanted, &exact)?,
                 None => wanted,
             };
             // weight 1: the input itself, to the bit
@@ -251,7 +240,7 @@ impl Living {
         index: usize,
         pose: &[Mat4],
         [points, skinned]: [&[Vec3]; 2],
-        gone: Gone,
+        gone: Outcome,
         result: &mut FrameResult,
     ) -> Result<(), LayerError> {
         if self.rest_volume.abs() > 1e-9 * self.size.powi(3) {
@@ -288,12 +277,12 @@ impl Living {
     }
 }
 
-impl Simulation for Living {
+impl Simulation for SkeletonSimulation {
     fn frame(&mut self, index: usize) -> Result<FrameResult, LayerError> {
         let frame = self.input.clip.frame(index)?;
         let Some(skeleton) = &self.input.clip.skeleton else { return Ok(frame.into()) };
         let pose = skeleton.world_from_joints(&frame.pose);
-        let steps = self.steps(index)?;
+        let steps = self.middles.steps_of_joints(index, &self.input.clip)?;
         let (held_back, taken) = (self.mover.held_back(), self.mover.steps());
         let gone = match index {
             0 => self.begin(&pose, &steps),

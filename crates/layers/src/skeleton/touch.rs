@@ -1,7 +1,7 @@
 //! What flesh touches: its skin, hung on the functions of the lattice, among itself and obstacles.
 
 use contact::Attachment;
-use dynamics::{ContactModel, DeliveredSurface};
+use dynamics::ContactModel;
 use geometry::Vec3;
 use shot::{FrameResult, LayerError, Target};
 
@@ -51,11 +51,9 @@ impl Touch {
         &mut self,
         coefficients: &[Vec3],
         positions: Vec<Vec3>,
-        exact: Vec<bool>,
+        exact: &[bool],
     ) -> Result<Vec<Vec3>, LayerError> {
-        let mut delivered = vec![DeliveredSurface { positions, exact }];
-        self.collider.limit_delivered(coefficients, &mut delivered)?;
-        Ok(delivered.pop().map(|surface| surface.positions).unwrap_or_default())
+        self.collider.limit_alone(coefficients, positions, exact)
     }
 
     /// Judges the frame as it is stored.

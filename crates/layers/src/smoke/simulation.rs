@@ -18,7 +18,7 @@ const MOVES_PER_FRAME: usize = 4;
 const SOFTNESS: f64 = 0.8;
 
 /// Smoke on its way.
-pub(super) struct Smoking {
+pub(super) struct SmokeSimulation {
     input: Target,
     canvas: Canvas,
     fluid: Fluid,
@@ -39,7 +39,7 @@ struct Painted {
     strength: Dial,
 }
 
-impl Smoking {
+impl SmokeSimulation {
     pub(super) fn new(settings: &Smoke, input: &Target) -> Result<Self, LayerError> {
         let domain = settings.domain()?;
         let silhouettes = if settings.images().iter().any(|(_, image)| image.silhouette.is_some()) {
@@ -237,7 +237,7 @@ impl Smoking {
     }
 }
 
-impl Simulation for Smoking {
+impl Simulation for SmokeSimulation {
     fn frame(&mut self, index: usize) -> Result<FrameResult, LayerError> {
         let frame = 1.0 / self.canvas.frame_rate_hz;
         let now = index as f64 * frame;

@@ -288,6 +288,19 @@ impl Collider {
         Ok(held)
     }
 
+    /// [`Collider::limit_delivered`] of the only surface there is: where it is shown.
+    pub(crate) fn limit_alone(
+        &mut self,
+        x: &[Vec3],
+        positions: Vec<Vec3>,
+        exact: &[bool],
+    ) -> Result<Vec<Vec3>, LayerError> {
+        let mut delivered = [DeliveredSurface { positions, exact: exact.to_vec() }];
+        self.limit_delivered(x, &mut delivered)?;
+        let [DeliveredSurface { positions, .. }] = delivered;
+        Ok(positions)
+    }
+
     /// Adds what went on to a frame's result, and judges the frame as it is stored: points of every surface and which of them follow
     /// exactly; obstacles are where the animation has them.
     pub(crate) fn report(
