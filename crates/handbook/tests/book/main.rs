@@ -6,6 +6,7 @@ mod page;
 mod readmes;
 mod sections;
 mod tables;
+mod walk;
 
 use std::path::Path;
 
