@@ -1,5 +1,7 @@
 //! Test functions: where averages are taken, on the guide and on the tracked mesh.
 
+use std::collections::VecDeque;
+
 use geometry::{Prolongation, Topology, Vec3, triangle_area};
 
 use super::averages::CARRIED;
@@ -137,25 +139,45 @@ fn point_regions(rest: &[Vec3], triangles: &[[u32; 3]], regions: &[u32], count: 
     let mut owner: Vec<Option<u32>> = shares.iter().map(largest).collect();
     let mut sizes = vec![0_usize; count];
     owner.iter().flatten().for_each(|&region| sizes[region as usize] += 1);
+    let mut points_of: Vec<Vec<(u32, f64)>> = vec![Vec::new(); count];
+    for (v, shares) in (0_u32..).zip(&shares) {
+        shares.iter().for_each(|&(region, share)| points_of[region as usize].push((v, share)));
+    }
+    points_of.iter_mut().for_each(|points| points.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0))));
     for region in 0..count as u32 {
-        if sizes[region as usize] > 0 {
-            continue;
-        }
-        let spare = |v: &usize| owner[*v].is_some_and(|other| sizes[other as usize] > 1);
-        let share = |v: usize| shares[v].iter().find(|share| share.0 == region).map(|share| share.1);
-        let best = (0..rest.len())
-            .filter(spare)
-            .filter_map(|v| Some((v, share(v)?)))
-            .min_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-        if let Some((v, _)) = best {
-            if let Some(other) = owner[v] {
-                sizes[other as usize] -= 1;
-            }
-            owner[v] = Some(region);
-            sizes[region as usize] += 1;
+        if sizes[region as usize] == 0 {
+            take_a_point(region, &points_of, &mut owner, &mut sizes);
         }
     }
     owner
+}
+
+/// A region without points takes one from a neighbour. One that has no other takes another from a neighbour of its own, and so on to the
+/// nearest that can spare one (an augmenting path of bipartite matching). Where none can, all stays as it is.
+fn take_a_point(start: u32, points_of: &[Vec<(u32, f64)>], owner: &mut [Option<u32>], sizes: &mut [usize]) {
+    // of regions that would lose their only point: the point, and who takes it
+    let mut loses: Vec<Option<(u32, u32)>> = vec![None; sizes.len()];
+    let mut waiting = VecDeque::from([start]);
+    while let Some(taker) = waiting.pop_front() {
+        for &(point, _) in &points_of[taker as usize] {
+            let Some(other) = owner[point as usize].filter(|other| *other != taker) else { continue };
+            if sizes[other as usize] == 1 {
+                if other != start && loses[other as usize].is_none() {
+                    loses[other as usize] = Some((point, taker));
+                    waiting.push_back(other);
+                }
+                continue;
+            }
+            sizes[other as usize] -= 1;
+            sizes[start as usize] += 1;
+            let mut hand_over = Some((point, taker));
+            while let Some((point, taker)) = hand_over {
+                owner[point as usize] = Some(taker);
+                hand_over = loses[taker as usize];
+            }
+            return;
+        }
+    }
 }
 
 /// For every triangle the triangles across its edges, ascending.
@@ -192,6 +214,23 @@ mod tests {
         let points = |i: usize| functions.on_guide(i).iter().map(|e| e.0).collect::<Vec<_>>();
         assert_eq!([points(0), points(1), points(2)], [vec![1], vec![0, 2, 3], vec![4]]);
     }
+
+    /// As many regions as a mesh can carry: 64 pairs of triangles over 66 points.
+    #[test]
+    fn every_region_has_a_point_while_there_are_enough() {
+        let ball = geometry::subdivide_times(6, &OCTAHEDRON, geometry::Scheme::Linear, 2);
+        let count = ball.prolongation.fine_count();
+        let places = [Vec3::X, -Vec3::X, Vec3::Y, -Vec3::Y, Vec3::Z, -Vec3::Z];
+        let rest: Vec<Vec3> = ball.prolongation.vectors(&places);
+        let regions: Vec<u32> = (0..ball.triangles.len() as u32).map(|t| t / 2).collect();
+        assert_eq!((count, regions.len()), (66, 128));
+        let functions =
+            TestFunctions::regions(&rest, &ball.triangles, &regions, &Prolongation::identity(count));
+        assert!((0..functions.len()).all(|i| !functions.on_guide(i).is_empty()));
+    }
+
+    const OCTAHEDRON: [[u32; 3]; 8] =
+        [[0, 2, 4], [2, 1, 4], [1, 3, 4], [3, 0, 4], [2, 0, 5], [1, 2, 5], [3, 1, 5], [0, 3, 5]];
 
     #[test]
     fn hats_sum_to_one_on_the_fine_mesh() {
