@@ -100,8 +100,9 @@ fn place(p: Vec3, time: f64) -> Vec3 {
     let height = Track::new(&[ease(0.0, 1.62), ease(0.45, 1.48), ease(0.95, 1.36), ease(1.5, 1.24)]);
     let tumble = Track::new(&[ease(0.0, 1.15), ease(0.5, 0.35), ease(1.0, -0.1)]);
     let (s, c) = tumble.at(time).sin_cos();
-    let wave =
-        0.06 * (TAU * (1.1 * p.x / SIZE[0] - 1.3 * time)).sin() + 0.03 * (TAU * (p.z / SIZE[1] + time)).sin();
+    // as deep as cloth of 2 % can have it
+    let wave = 0.028 * (TAU * (1.1 * p.x / SIZE[0] - 1.3 * time)).sin()
+        + 0.022 * (TAU * (p.z / SIZE[1] + time)).sin();
     let flying = Vec3::new(way.at(time) + c * p.x - s * wave, height.at(time) + s * p.x + c * wave, p.z);
     // hanging: over the branch, the side in the lee blown out
     let flutter = 0.05 * (TAU * (1.2 * time - 1.0 * p.x.abs() / SIZE[0])).sin() * (p.x.abs() / SIZE[0]);

@@ -38,7 +38,13 @@ const HEIGHT: f64 = 1.25;
 const TOP: f64 = 1.7;
 /// From one cloth to the next; halves of metres, so that all three are the same to the bit.
 const APART: f64 = 1.5;
-const SWING_SECONDS: f64 = 3.5;
+/// Places are rounded to this before they are moved apart, which is what single precision has left there.
+const GRAIN: f64 = 1.0 / 1_048_576.0;
+/// How far the cloth bellies: a plane would buckle as round-off has it, and `coarse` unlike `final`.
+const BELLY: f64 = 0.03;
+const SWING_SECONDS: f64 = 2.75;
+/// Calm enough for the two to stay alike.
+const PACE: f64 = 1.5;
 
 impl Preview {
     /// Makes the clip.
@@ -62,7 +68,14 @@ impl Preview {
 /// Upright, its lower edge to the left first.
 fn sheet(columns: usize) -> Shape {
     let corner = Vec3::new(-0.5 * WIDTH, TOP - HEIGHT, 0.0);
-    shapes::triangle_grid(columns, columns + columns / 4, corner, WIDTH * Vec3::X, HEIGHT * Vec3::Y)
+    let flat =
+        shapes::triangle_grid(columns, columns + columns / 4, corner, WIDTH * Vec3::X, HEIGHT * Vec3::Y);
+    flat.map(|p| {
+        let (across, down) = (p.x / WIDTH, (TOP - p.y) / HEIGHT);
+        let belly = (std::f64::consts::PI * across).cos() * (0.4 + 0.6 * down)
+            + 0.3 * down * (2.2 * across + 3.0 * down).sin();
+        Vec3::new(p.x, p.y, BELLY * belly)
+    })
 }
 
 fn held(name: &str, shape: &Shape) -> Mesh {
@@ -80,10 +93,14 @@ fn swung(shape: &Shape, x: f64, time: f64) -> Vec<[f32; 3]> {
         Track::new(&[ease(0.3, 0.0), ease(0.8, 0.35), ease(1.25, -0.35), ease(1.7, 0.3), ease(2.2, 0.0)]);
     let up = Track::new(&[ease(0.3, 0.0), ease(0.8, -0.1), ease(1.25, 0.2), ease(1.7, -0.1), ease(2.2, 0.0)]);
     let turn = Track::new(&[ease(0.5, 0.0), ease(1.25, 0.9), ease(1.8, -0.7), ease(2.3, 0.0)]);
+    let time = time / PACE;
     let (sin, cos) = turn.at(time).sin_cos();
     let place = |p: &Vec3| {
         let across = apart.at(time) * p.x;
-        Vec3::new(x + cos * across, p.y + up.at(time), forth.at(time) - sin * across).as_vec3().to_array()
+        let there =
+            Vec3::new(cos * across + sin * p.z, p.y + up.at(time), forth.at(time) - sin * across + cos * p.z);
+        let rounded = there.to_array().map(|c| (c / GRAIN).round() * GRAIN);
+        (x * Vec3::X + Vec3::from(rounded)).as_vec3().to_array()
     };
     shape.points.iter().map(place).collect()
 }
