@@ -6,6 +6,7 @@
 //! and the same linear solver.
 
 mod exact;
+mod figures;
 mod methods;
 mod relaxation;
 mod scenes;
@@ -33,16 +34,101 @@ const EQUAL_PATIENCE: f64 = 1500.0;
 /// Milliseconds by method and by what varies; none where a method did not get there.
 type Costs = Vec<(Method, Vec<(f64, Option<f64>)>)>;
 
+/// What is asked for.
+enum Asked {
+    All,
+    /// Methods at equal accuracy alone.
+    Equal,
+    /// Figures that measure no time.
+    Figures,
+}
+
 /// Runs the benchmark. `--plots FOLDER` says where the plots go; `target/inextensible` unless told.
 pub(crate) fn run(options: &[String]) -> ExitCode {
-    let folder = match options {
-        [] => "target/inextensible".to_owned(),
-        [option, folder] if option == "--plots" => folder.clone(),
-        _ => {
-            eprintln!("unknown options {options:?}; known is --plots FOLDER");
-            return ExitCode::from(2);
+    let (mut folder, mut asked) = ("target/inextensible".to_owned(), Asked::All);
+    for pair in options.chunks(2) {
+        match pair {
+            [option, to] if option == "--plots" => folder.clone_from(to),
+            [option, what] if option == "--only" && what == "equal" => asked = Asked::Equal,
+            [option, what] if option == "--only" && what == "figures" => asked = Asked::Figures,
+            _ => {
+                eprintln!(
+                    "unknown options {options:?}; known are --plots FOLDER and --only equal or figures"
+                );
+                return ExitCode::from(2);
+            }
         }
+    }
+    let drawn = match asked {
+        Asked::All => measure_all(),
+        Asked::Equal => measure_equal(),
+        Asked::Figures => Measured::default(),
     };
+    let mut files =
+        vec![("questions.svg", figures::four_questions()), ("sequence.svg", figures::sequence().svg())];
+    files.extend(drawn.plots);
+    for (file, svg) in files {
+        let path = format!("{folder}/{file}");
+        if let Err(error) = std::fs::create_dir_all(&folder).and_then(|()| std::fs::write(&path, svg)) {
+            eprintln!("{path}: {error}");
+            return ExitCode::FAILURE;
+        }
+        println!("wrote {path}");
+    }
+    if let Some(result) = drawn.result {
+        println!("{result}");
+    }
+    ExitCode::SUCCESS
+}
+
+/// Plots by the names of their files, and what is told to machines.
+#[derive(Default)]
+struct Measured {
+    plots: Vec<(&'static str, String)>,
+    result: Option<Value>,
+}
+
+/// Methods at equal accuracy.
+fn measure_equal() -> Measured {
+    let (equal, seconds) = equal_accuracy();
+    let result = json!({
+        "bench": "inextensible",
+        "equal_accuracy": by_method(&equal),
+        "equal_accuracy_seconds": seconds,
+        "threads": rayon::current_num_threads(),
+    });
+    Measured { plots: vec![plot(EQUAL_PLOT, &equal)], result: Some(result) }
+}
+
+/// A file, its title, and what is along its abscissa.
+type Labels = (&'static str, &'static str, &'static str);
+const EQUAL_PLOT: Labels =
+    ("chain-equal.svg", "A chain of 80 points, all to the same accuracy", "permitted strain");
+
+fn plot((file, title, x_label): Labels, costs: &Costs) -> (&'static str, String) {
+    let curve = |(method, costs): &(Method, Vec<(f64, Option<f64>)>)| Curve {
+        name: method.name().into(),
+        points: costs.iter().filter_map(|&(x, ms)| Some((x, ms?))).collect(),
+    };
+    let curves = Curves {
+        title: title.into(),
+        x_label: x_label.into(),
+        y_label: "milliseconds per simulated second".into(),
+        curves: costs.iter().map(curve).collect(),
+    };
+    (file, curves.svg())
+}
+
+fn by_x(costs: &[(f64, Option<f64>)]) -> Value {
+    costs.iter().map(|(x, ms)| (x.to_string(), json!(ms))).collect::<Map<_, _>>().into()
+}
+
+fn by_method(costs: &Costs) -> Value {
+    costs.iter().map(|(m, costs)| (m.name().to_owned(), by_x(costs))).collect::<Map<_, _>>().into()
+}
+
+/// Everything.
+fn measure_all() -> Measured {
     let chain_strain = measure("chain of 80 points", "strain", &TOLERANCES, |t| (Scene::chain(CHAIN), t));
     let sizes = |counts: &[u32]| counts.iter().map(|&n| f64::from(n)).collect::<Vec<f64>>();
     let chain_size = measure("chain at 1 %", "points", &sizes(&CHAINS), |n| (Scene::chain(n as u32), 0.01));
@@ -52,36 +138,16 @@ pub(crate) fn run(options: &[String]) -> ExitCode {
 
     let (equal, seconds) = equal_accuracy();
 
-    let plots = [
-        ("chain-equal.svg", "A chain of 80 points, all to the same accuracy", "permitted strain", &equal),
-        ("chain-strain.svg", "A chain of 80 points", "permitted strain", &chain_strain),
-        ("chain-size.svg", "A chain at 1 % strain", "points", &chain_size),
-        ("drape-strain.svg", "A cloth of 13 × 13 points over a ball", "permitted strain", &drape_strain),
-        ("drape-size.svg", "A cloth over a ball at 1 % strain", "cells along a side", &drape_size),
+    let plots = vec![
+        plot(EQUAL_PLOT, &equal),
+        plot(("chain-strain.svg", "A chain of 80 points", "permitted strain"), &chain_strain),
+        plot(("chain-size.svg", "A chain at 1 % strain", "points"), &chain_size),
+        plot(
+            ("drape-strain.svg", "A cloth of 13 × 13 points over a ball", "permitted strain"),
+            &drape_strain,
+        ),
+        plot(("drape-size.svg", "A cloth over a ball at 1 % strain", "cells along a side"), &drape_size),
     ];
-    if let Err(error) = std::fs::create_dir_all(&folder) {
-        eprintln!("{folder}: {error}");
-        return ExitCode::FAILURE;
-    }
-    for (file, title, x_label, costs) in plots {
-        let curve = |(method, costs): &(Method, Vec<(f64, Option<f64>)>)| Curve {
-            name: method.name().into(),
-            points: costs.iter().filter_map(|&(x, ms)| Some((x, ms?))).collect(),
-        };
-        let curves = Curves {
-            title: title.into(),
-            x_label: x_label.into(),
-            y_label: "milliseconds per simulated second".into(),
-            curves: costs.iter().map(curve).collect(),
-        };
-        let path = format!("{folder}/{file}");
-        if let Err(error) = std::fs::write(&path, curves.svg()) {
-            eprintln!("{path}: {error}");
-            return ExitCode::FAILURE;
-        }
-        println!("wrote {path}");
-    }
-
     let at = |costs: &Costs, method: Method, x: f64| {
         let (_, costs) = costs.iter().find(|(m, _)| *m == method)?;
         costs.iter().find(|(at, _)| *at == x)?.1
@@ -92,12 +158,6 @@ pub(crate) fn run(options: &[String]) -> ExitCode {
         "on the chain at 1 % fast projection is {:.1} times as fast as stiff springs",
         speedup.unwrap_or(f64::NAN)
     );
-    let by_x = |costs: &[(f64, Option<f64>)]| -> Value {
-        costs.iter().map(|(x, ms)| (x.to_string(), json!(ms))).collect::<Map<_, _>>().into()
-    };
-    let by_method = |costs: &Costs| -> Value {
-        costs.iter().map(|(m, costs)| (m.name().to_owned(), by_x(costs))).collect::<Map<_, _>>().into()
-    };
     let result = json!({
         "bench": "inextensible",
         "chain_speedup_80_1pct": speedup,
@@ -110,8 +170,7 @@ pub(crate) fn run(options: &[String]) -> ExitCode {
         "equal_accuracy_seconds": seconds,
         "threads": rayon::current_num_threads(),
     });
-    println!("{result}");
-    ExitCode::SUCCESS
+    Measured { plots, result: Some(result) }
 }
 
 /// Times every method on every scene. Fast projection goes first: what takes very much longer is not waited for.
