@@ -130,7 +130,7 @@ impl Default for Cloth {
 impl Settings for Cloth {
     const KIND: &'static str = "cloth";
     const SUMMARY: &'static str = "turns a mesh into fabric that hangs, swings and flutters";
-    const VERSION: u32 = 9;
+    const VERSION: u32 = 10;
 }
 
 impl Layer for Cloth {

@@ -132,6 +132,25 @@ fn shrunk_cloth_gets_smaller() {
     assert!(x > 0.33 && x < 0.39, "{x}");
 }
 
+/// Cloth that is much too large, and held on one side, gets smaller within half a second, and does not throw itself about: let go at once it would
+/// come at more than 10 m/s.
+#[test]
+fn cloth_shrinks_quietly() {
+    let clip = still(vec![square(Vec3::ZERO).mesh("shirt", None)], 18);
+    let side = "follow = { box = { min = [-1.0, -1.0, -1.0], max = [0.01, 1.0, 1.0] } }";
+    let shrinking = format!("shrink = 0.7\ngravity = [0.0, 0.0, 0.0]\nair_drag = 0.0\n{side}");
+    let frames = baked(&layer(&shrinking), &clip, 0, 18);
+    let places: Vec<Vec<Vec3>> = frames.iter().map(|frame| points(frame, 0)).collect();
+    for (k, pair) in places.windows(2).enumerate() {
+        let farthest = pair[0].iter().zip(&pair[1]).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);
+        // 12 cm in half a second, one and a half times as fast in the middle
+        assert!(farthest * RATE < 0.7, "frame {k}: {} m/s", farthest * RATE);
+    }
+    // less than 28 cm: it gathers towards the side that is held at its full length
+    let extent = Bounds::of(places[17].iter().copied()).size();
+    assert!(extent.x > 0.2 && extent.x < 0.30, "{}", extent.x);
+}
+
 /// A post from the ground to y = 1.2, and a wide ring of cloth around it with a waist of 12 × 24 points; groups `waist` and `top`.
 fn skirt_on_post() -> Clip {
     let post =

@@ -1,5 +1,6 @@
 //! Cloth as an actor: it hangs on the points that follow, moves freely elsewhere, and may be made of threads that do not stretch.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use dynamics::{
@@ -9,7 +10,8 @@ use dynamics::{
 };
 use geometry::{Vec3, rigid_motion};
 
-use crate::{Cloth, FabricStrain, InextensibleThreads, Membrane, Strain, StrainLimits};
+use crate::resizing::{Resizable, ResizingElements};
+use crate::{Cloth, FabricStrain, InextensibleThreads, Membrane, Resizing, Strain, StrainLimits};
 
 /// What a cloth actor is made of.
 pub struct ClothSetup<'a> {
@@ -48,6 +50,7 @@ pub struct ClothActor {
     part: Part,
     known: Vec<bool>,
     membranes: Vec<([u32; 3], Membrane)>,
+    resizing: Option<Resizing>,
     limits: Vec<StrainLimits>,
     threads: Option<InextensibleThreads>,
     max_distance: Option<MaxDistance>,
@@ -75,9 +78,16 @@ impl ClothActor {
         let critical = |p: usize| 2.0 * (stiffness(p) * masses[p]).sqrt();
         let springs: Vec<(u32, f64)> = soft().map(|p| (p as u32, stiffness(p))).collect();
         let dampers: Vec<(u32, f64)> = soft().map(|p| (p as u32, follow_damping * critical(p))).collect();
-        let mut body = Body::builder(cloth.masses.clone())
-            .energy(Elements::new(cloth.own_membranes()).damped(friction))
-            .energy(Elements::new(cloth.cells).damped(friction))
+        let membranes = Elements::new(cloth.own_membranes()).damped(friction);
+        let cells = Elements::new(cloth.cells).damped(friction);
+        let body = Body::builder(cloth.masses.clone());
+        let body = match &cloth.resizing {
+            None => body.energy(membranes).energy(cells),
+            Some(resizing) => body
+                .energy(ResizingElements::new(membranes, resizing))
+                .energy(ResizingElements::new(cells, resizing)),
+        };
+        let mut body = body
             .energy(Elements::new(cloth.hinges).damped(friction))
             .energy(Elements::new(cloth.plates).damped(friction))
             .force(Forces(Elements::new(cloth.air)))
@@ -94,6 +104,7 @@ impl ClothActor {
             part: body.part(),
             known,
             membranes: cloth.membranes,
+            resizing: cloth.resizing,
             limits: cloth.limits,
             threads,
             max_distance: max_distance.map(|distance| MaxDistance::new(vec![distance; count])),
@@ -190,9 +201,10 @@ impl Actor for ClothActor {
         match &mut self.threads {
             Some(threads) => threads.report(x, &mut report),
             None => {
-                let strain = Strain::measure(&self.membranes, x);
+                let membranes = sized(&self.membranes, self.resizing.as_ref(), state.time);
+                let strain = Strain::measure(&membranes, x);
                 report.add("strain/mean", "%", 100.0 * strain.mean);
-                let strain = FabricStrain::measure(&self.membranes, &self.limits, &self.known, x);
+                let strain = FabricStrain::measure(&membranes, &self.limits, &self.known, x);
                 strain.report(&mut report);
                 report.warnings.extend(strain.warning(&mut self.beyond));
             }
@@ -207,4 +219,19 @@ impl Actor for ClothActor {
     fn restore(&mut self, bytes: &[u8]) -> bool {
         bytes.is_empty()
     }
+}
+
+/// Triangles at the size that they have at a time.
+fn sized<'a>(
+    membranes: &'a [([u32; 3], Membrane)],
+    resizing: Option<&Resizing>,
+    time: f64,
+) -> Cow<'a, [([u32; 3], Membrane)]> {
+    let Some(resizing) = resizing.filter(|resizing| resizing.ramp.share(time) < 1.0) else {
+        return Cow::Borrowed(membranes);
+    };
+    let of = |(corners, membrane): &([u32; 3], Membrane)| {
+        (*corners, membrane.resized(resizing.of(corners).ratio(time)))
+    };
+    Cow::Owned(membranes.iter().map(of).collect())
 }

@@ -16,6 +16,7 @@ use dynamics::{Block, Element, Viscous};
 use geometry::{Mat3, Topology, Vec2, Vec3};
 
 use crate::membrane::{Stress, couplings, green, predicted};
+use crate::resizing::Resizable;
 use crate::{Membrane, MembraneStiffness};
 
 /// Which elements resist stretching and shearing.
@@ -155,6 +156,13 @@ impl Element<4> for CellMembrane {
         let threads = self.threads(x);
         let strain = predicted(threads, self.threads(previous)) - self.at_rest;
         self.assemble(threads, self.stress(strain).positive_part())
+    }
+}
+
+impl Resizable for CellMembrane {
+    fn resized(&self, ratio: f64) -> Self {
+        let area = ratio * ratio;
+        Self { b: self.b.map(|b| b / ratio), k: self.k.scaled(area), lost: area * self.lost, ..*self }
     }
 }
 

@@ -7,8 +7,8 @@ use geometry::{Topology, Vec2, Vec3};
 use crate::bending::{Bending, Sheet};
 use crate::cell::{OWN_SHARE, Stretching, cells};
 use crate::{
-    Air, AirCoefficients, CellMembrane, ClothLimits, Error, Hinge, Material, Membrane, Plate, StrainLimits,
-    WindField, axes_from_direction, axes_from_uv,
+    Air, AirCoefficients, CellMembrane, ClothLimits, Error, Hinge, Material, Membrane, Plate, Ramp, Resizing,
+    StrainLimits, WindField, axes_from_direction, axes_from_uv,
 };
 
 /// A piece of cloth, ready for the engine. Each list is a stencil with its element.
@@ -32,6 +32,8 @@ pub struct Cloth {
     pub plates: Vec<([u32; 6], Plate)>,
     /// Air, one per triangle; none in vacuum.
     pub air: Vec<([u32; 3], Air)>,
+    /// How it gets the size that all of these have; none where it has it from the beginning.
+    pub resizing: Option<Resizing>,
     /// What was found on the way.
     pub report: ClothReport,
 }
@@ -49,7 +51,9 @@ impl Cloth {
     /// The limits of its triangles, for the body.
     pub fn strain_limits(&self) -> ClothLimits {
         let triangles = self.membranes.iter().zip(&self.limits);
-        ClothLimits::new(triangles.map(|((corners, membrane), limits)| (*corners, *membrane, *limits)))
+        let limits =
+            ClothLimits::new(triangles.map(|((corners, membrane), limits)| (*corners, *membrane, *limits)));
+        self.resizing.iter().fold(limits, ClothLimits::resizing)
     }
 }
 
@@ -122,6 +126,7 @@ pub struct ClothBuilder<'a> {
     wind: Arc<WindField>,
     bending: Bending,
     stretching: Stretching,
+    shrinks: Option<Ramp>,
 }
 
 impl<'a> ClothBuilder<'a> {
@@ -137,6 +142,7 @@ impl<'a> ClothBuilder<'a> {
             wind: Arc::new(WindField::STILL),
             bending: Bending::default(),
             stretching: Stretching::default(),
+            shrinks: None,
         }
     }
 
@@ -179,6 +185,13 @@ impl<'a> ClothBuilder<'a> {
     #[must_use]
     pub fn stretching(mut self, stretching: Stretching) -> Self {
         self.stretching = stretching;
+        self
+    }
+
+    /// When it shrinks as its map says. It is as small from the beginning unless told.
+    #[must_use]
+    pub fn shrinking(mut self, ramp: Ramp) -> Self {
+        self.shrinks = Some(ramp);
         self
     }
 
@@ -248,7 +261,9 @@ impl<'a> ClothBuilder<'a> {
             (hinges, report.degenerate_hinges) = sheet.hinges(self.bending);
             plates = sheet.plates(self.bending);
         }
-        Ok(Cloth { masses, membranes, cells, is_half, limits, hinges, plates, air, report })
+        let resizing = self.maps.shrink.zip(self.shrinks);
+        let resizing = resizing.map(|(factors, ramp)| Resizing { factors: factors.to_vec(), ramp });
+        Ok(Cloth { masses, membranes, cells, is_half, limits, hinges, plates, air, resizing, report })
     }
 
     fn check(&self) -> Result<(), Error> {

@@ -41,6 +41,7 @@ mod membrane;
 mod plasticity;
 mod plate;
 mod relief;
+mod resizing;
 #[cfg(test)]
 mod rolling;
 mod strain;
@@ -66,6 +67,7 @@ pub use membrane::{Membrane, MembraneStiffness};
 pub use plasticity::{Creases, Plasticity};
 pub use plate::{Plate, PlateStiffness};
 pub use relief::{Pattern, Relief};
+pub use resizing::Resizing;
 pub use strain::{FabricStrain, Strain, max_edge_strain, point_strain};
 pub use tie::{HeldUp, Pull, Ramp, SEAM_STRAIN, Tie, Ties};
 pub use wind::{Wind, WindField};

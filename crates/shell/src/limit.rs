@@ -29,7 +29,8 @@ use dynamics::{Block, Element, Limit, StageConstraint, StageStart};
 use geometry::Vec3;
 
 use crate::membrane::{Stress, green, predicted};
-use crate::{Membrane, MembraneStiffness};
+use crate::resizing::Lengths;
+use crate::{Membrane, MembraneStiffness, Resizing};
 use constraint::{Channels, LimitConstraint, LimitedElement, StageLimits};
 
 pub use thread::{LimitedThread, ThreadLimits};
@@ -80,13 +81,26 @@ impl StrainLimits {
 pub struct LimitedTriangle {
     membrane: Membrane,
     limits: StrainLimits,
+    /// How it gets the size that its membrane has; none where it has it from the beginning.
+    lengths: Option<Lengths>,
     channels: Channels,
 }
 
 impl LimitedTriangle {
     fn new(membrane: Membrane, limits: StrainLimits) -> Self {
         let channels = Channels { threshold: limits.green(FELT_FROM), stiffness: [0.0; 3], shift: [0.0; 3] };
-        Self { membrane, limits, channels }
+        Self { membrane, limits, lengths: None, channels }
+    }
+
+    /// Green strains of `share` of the limits, of a triangle whose lengths at rest are `ratio` times as long as its membrane has them:
+    /// F is that of the membrane over the ratio.
+    fn green(&self, share: f64, ratio: f64) -> [f64; 3] {
+        let [uu, vv, uv] = self.limits.green(share);
+        if ratio == 1.0 {
+            return [uu, vv, uv];
+        }
+        let area = ratio * ratio;
+        [0.5 * (area * (1.0 + 2.0 * uu) - 1.0), 0.5 * (area * (1.0 + 2.0 * vv) - 1.0), area * uv]
     }
 
     /// g − e₀ + λ/k where it is positive, else 0; shear with its sign.
@@ -109,14 +123,14 @@ impl LimitedTriangle {
     }
 
     /// Whether its strain is given by points that follow exactly, because all three do or because two do that are too far apart.
-    fn is_given(&self, corners: &[u32; 3], stage: &StageStart) -> bool {
+    fn is_given(&self, corners: &[u32; 3], stage: &StageStart, ratio: f64) -> bool {
         let known = corners.map(|point| stage.known[point as usize]);
         let [a, b] = self.membrane.rest_sides();
         let least = [self.limits.warp, self.limits.weft].into_iter().flatten().fold(f64::INFINITY, f64::min);
         let sides = [(0, 1, a), (0, 2, b), (1, 2, b - a)];
         let too_long = |&(i, j, rest): &(usize, usize, geometry::Vec2)| {
             let length = stage.guess[corners[i] as usize].distance(stage.guess[corners[j] as usize]);
-            known[i] && known[j] && length > (1.0 + 0.5 * least) * rest.length()
+            known[i] && known[j] && length > (1.0 + 0.5 * least) * ratio * rest.length()
         };
         known == [true; 3] || sides.iter().any(too_long)
     }
@@ -170,10 +184,11 @@ impl LimitedElement<3> for LimitedTriangle {
     fn stage_limits(&self, corners: &[u32; 3], stage: &StageStart) -> StageLimits {
         let mass = corners.iter().map(|&point| stage.masses[point as usize]).sum::<f64>() / 3.0;
         let inertia = HEAVIER * mass / (stage.seconds * stage.seconds) * self.membrane.rest_area();
-        let (own, limit) = (self.membrane.stiffness_times_area(), self.limits.green(1.0));
+        let ratio = self.lengths.map_or(1.0, |lengths| lengths.ratio(stage.time));
+        let (own, limit) = (self.membrane.stiffness_times_area(), self.green(1.0, ratio));
         let stiffness =
             [0, 1, 2].map(|c| if limit[c].is_finite() { STIFFER * own[c] + inertia } else { 0.0 });
-        let (threshold, is_given) = (self.limits.green(FELT_FROM), self.is_given(corners, stage));
+        let (threshold, is_given) = (self.green(FELT_FROM, ratio), self.is_given(corners, stage, ratio));
         StageLimits { threshold, limit, stiffness, is_given }
     }
 }
@@ -181,13 +196,24 @@ impl LimitedElement<3> for LimitedTriangle {
 /// The triangles of a cloth with their limits, for [`BodyBuilder::limit`](dynamics::BodyBuilder::limit).
 #[derive(Clone, Debug, Default)]
 pub struct ClothLimits {
-    triangles: Vec<([u32; 3], Membrane, StrainLimits)>,
+    triangles: Vec<([u32; 3], LimitedTriangle)>,
 }
 
 impl ClothLimits {
     /// One entry for every triangle; those without limits are left out.
     pub fn new(triangles: impl IntoIterator<Item = ([u32; 3], Membrane, StrainLimits)>) -> Self {
-        Self { triangles: triangles.into_iter().filter(|(_, _, limits)| !limits.is_none()).collect() }
+        let limited = triangles.into_iter().filter(|(_, _, limits)| !limits.is_none());
+        let made = |(corners, membrane, limits)| (corners, LimitedTriangle::new(membrane, limits));
+        Self { triangles: limited.map(made).collect() }
+    }
+
+    /// Limits of cloth that gets its size over a while.
+    #[must_use]
+    pub(crate) fn resizing(mut self, resizing: &Resizing) -> Self {
+        for (corners, triangle) in &mut self.triangles {
+            triangle.lengths = Some(resizing.of(corners));
+        }
+        self
     }
 
     /// How many triangles are limited.
@@ -203,14 +229,11 @@ impl ClothLimits {
 
 impl Limit for ClothLimits {
     fn shift(&mut self, first: u32) {
-        self.triangles.iter_mut().flat_map(|(corners, _, _)| corners).for_each(|point| *point += first);
+        self.triangles.iter_mut().flat_map(|(corners, _)| corners).for_each(|point| *point += first);
     }
 
     fn constraint(&self) -> Box<dyn StageConstraint> {
-        let element = |(corners, membrane, limits): &([u32; 3], Membrane, StrainLimits)| {
-            (*corners, LimitedTriangle::new(*membrane, *limits))
-        };
-        Box::new(LimitConstraint::new(self.triangles.iter().map(element).collect()))
+        Box::new(LimitConstraint::new(self.triangles.clone()))
     }
 }
 

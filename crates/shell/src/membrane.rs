@@ -3,6 +3,8 @@
 use dynamics::{Block, Element, InternalVariables, Viscous};
 use geometry::{Mat3, Vec2, Vec3};
 
+use crate::resizing::Resizable;
+
 /// How much a sheet resists being deformed in its plane, in newtons per metre of width.
 ///
 /// With Green strain E in thread directions (u warp, v weft) the energy per rest area is
@@ -292,6 +294,13 @@ impl Element<3> for Membrane {
     fn newton_hessian(&self, x: &[Vec3; 3], previous: &[Vec3; 3]) -> Block<3> {
         let (here, before) = (self.threads(x), self.threads(previous));
         self.assemble(here, self.stress(predicted(here, before)).positive_part())
+    }
+}
+
+impl Resizable for Membrane {
+    fn resized(&self, ratio: f64) -> Self {
+        let area = ratio * ratio;
+        Self { b: self.b.map(|b| b / ratio), k: self.k.scaled(area), lost: area * self.lost, ..*self }
     }
 }
 

@@ -6,8 +6,8 @@ use clip::Selector;
 use dynamics::CUT_SIZES;
 use geometry::{Bounds, Vec3};
 use shell::{
-    ClothActor, ClothBuilder, ClothReport, ClothSetup, InextensibleThreads, Maps, Material, Stretching, Uvs,
-    Weave,
+    ClothActor, ClothBuilder, ClothReport, ClothSetup, InextensibleThreads, Maps, Material, Ramp, Stretching,
+    Uvs, Weave,
 };
 use shot::{LayerError, Target};
 
@@ -44,9 +44,10 @@ impl Cloth {
             .wind(Arc::new(wind))
             .bending(self.bending)
             .stretching(self.stretching)
-            .maps(Maps { limit: limit.as_deref(), shrink: shrink.as_deref(), ..Maps::default() })
-            .build()
-            .map_err(LayerError::new)?;
+            .maps(Maps { limit: limit.as_deref(), shrink: shrink.as_deref(), ..Maps::default() });
+        // threads have their lengths from the beginning, or a sentence why they cannot
+        let cloth = if threads.is_none() { cloth.shrinking(self.shrinks_during()) } else { cloth };
+        let cloth = cloth.build().map_err(LayerError::new)?;
         let follow = match &self.follow {
             Some(selector) => chosen(selector)?,
             None => vec![0.0; mesh.point_count()],
@@ -100,6 +101,9 @@ impl Cloth {
     }
 }
 
+/// Seconds that cloth takes to shrink where less, or nothing, comes before the first frame.
+const SHRINKS: f64 = 0.5;
+
 /// Mass, area and how much of it follows, before all else.
 fn describe(report: &ClothReport, known: &[bool], notes: &mut Vec<(String, String)>) {
     let exact = known.iter().filter(|known| **known).count();
@@ -120,6 +124,13 @@ impl Cloth {
             stiffness: 0.5 * (material.stretch_warp + material.stretch_weft),
             finer: finer.map(Finer::of_weights),
         }
+    }
+
+    /// When it shrinks: over the start, or the pre-roll without one, and for so long in any case.
+    fn shrinks_during(&self) -> Ramp {
+        let seconds = self.start.as_ref().map_or(self.pre_roll, |start| start.seconds);
+        let before = self.pre_roll + self.start.as_ref().map_or(0.0, |start| start.seconds);
+        Ramp { start: -before, end: seconds.max(SHRINKS) - before }
     }
 
     /// How large the cloth is at rest, at every point; none where it is as it was drawn.

@@ -9,7 +9,7 @@ fn limited(limits: StrainLimits, shift: [f64; 3]) -> LimitedTriangle {
     let membrane = Membrane::new(&REST, axes, MembraneStiffness::isotropic(1000.0, 0.3)).unwrap();
     let stiffness = membrane.stiffness_times_area();
     let channels = Channels { threshold: limits.green(FELT_FROM), stiffness, shift };
-    LimitedTriangle { membrane, limits, channels }
+    LimitedTriangle { membrane, limits, lengths: None, channels }
 }
 
 const COTTON: StrainLimits = StrainLimits { warp: Some(0.03), weft: Some(0.02), shear: Some(0.1) };
