@@ -211,6 +211,12 @@ pub(crate) fn positive(text: &str) -> Result<f64, String> {
     if value.is_finite() && value > 0.0 { Ok(value) } else { Err("it must be above zero".to_owned()) }
 }
 
+/// A number that may be zero.
+pub(crate) fn not_negative(text: &str) -> Result<f64, String> {
+    let value: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
+    if value.is_finite() && value >= 0.0 { Ok(value) } else { Err("it must be zero or above".to_owned()) }
+}
+
 /// A unit in metres.
 pub(crate) fn unit(text: &str) -> Result<f64, String> {
     match text {

@@ -7,7 +7,7 @@ use motion::{Example, Learning, Prior, Take};
 use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use shot::{Context, Diagnostic, Form, FrameRange, Input, Reader, Registry};
+use shot::{Context, Diagnostic, Event, Form, FrameRange, Input, Reader, Registry};
 
 use crate::take::TakeSource;
 use crate::training::open;
@@ -137,6 +137,8 @@ impl Training {
     }
 
     fn train(&self, options: &Options, context: &Context<'_>) -> Result<Trained, Error> {
+        // nothing is written before the end
+        context.progress.event(Event::Preparing { layer: "prior" });
         let cut = |take: &Take| {
             let mut take = take.clone();
             if options.quick {

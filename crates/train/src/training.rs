@@ -9,8 +9,8 @@ use layers::{Joints, OperatorMesh, RiggedCapsule};
 use live::{Detail, Operator, Parts};
 use serde_json::{Value as Json, json};
 use shot::{
-    Bake, BakeOptions, Context, Diagnostic, Diagnostics, Form, FrameRange, Input, Reader, Registry, Shot,
-    Target,
+    Bake, BakeOptions, Context, Diagnostic, Diagnostics, Event, Form, FrameRange, Input, Reader, Registry,
+    Shot, Target,
 };
 use upsample::{
     Aligned, Harmonics, Learning, Learnt, Pairs, Penalty, Regression, learn, simulate_coarse,
@@ -105,6 +105,8 @@ impl Training {
         let started = Instant::now();
         let work = &options.work;
         let [training, tests] = self.gather(options, context)?;
+        // from here on there are no frames: what is written is written whole
+        context.progress.event(Event::Preparing { layer: "operator" });
         let begun = Instant::now();
         let fine = &self.cloth.parts.fine;
         let count = self.file.harmonics.max(self.file.tests).min(fine.rest.len());

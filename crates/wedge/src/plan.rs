@@ -98,15 +98,20 @@ impl Plan {
                 return Err(Error::vary(&vary_one.key, "the setting is varied twice", help));
             }
         }
+        let too_many = |count: usize| {
+            let help = "leave out some values; --random N takes a sample of them";
+            let problem = format!("that would be {count} tries; from 1 to {MOST} can be planned");
+            Error::vary("", problem, help)
+        };
         let rows = match choice {
+            // before any is drawn
+            Choice::Random { count, .. } if count > MOST => return Err(too_many(count)),
             Choice::Product => product(vary)?,
             Choice::Zip => zip(vary)?,
             Choice::Random { count, seed } => random(&shot, reader, vary, count, seed)?,
         };
         if rows.is_empty() || rows.len() > MOST {
-            let help = "leave out some values; --random N takes a sample of them";
-            let problem = format!("that would be {} tries; from 1 to {MOST} can be planned", rows.len());
-            return Err(Error::vary("", problem, help));
+            return Err(too_many(rows.len()));
         }
         let width = (rows.len() - 1).to_string().len().max(3);
         let tries: Vec<Try> = rows

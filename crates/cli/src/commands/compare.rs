@@ -27,7 +27,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     intersections: bool,
     /// Fail with exit code 4 when topologies or frame counts differ or any point is farther away than this, in metres
-    #[arg(long, value_name = "METRES")]
+    #[arg(long, value_name = "METRES", value_parser = source::not_negative)]
     within: Option<f64>,
     /// The second file's animation, where it is called otherwise than the first's [default: as --clip says]
     #[arg(long, value_name = "NAME", help_heading = "Reading")]

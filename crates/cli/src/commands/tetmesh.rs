@@ -26,7 +26,7 @@ pub(crate) struct Arguments {
     #[arg(long, short, value_name = "VEG")]
     output: Option<PathBuf>,
     /// About so many tets
-    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=2_000_000))]
     tets: u32,
     /// Edges about so long near the surface, in metres, instead of a number of tets
     #[arg(long, value_name = "METRES", conflicts_with = "tets", value_parser = crate::source::positive)]

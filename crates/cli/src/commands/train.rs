@@ -95,7 +95,7 @@ impl<'a> Job<'a> {
         self.out.with_extension("training")
     }
 
-    /// Trains with progress, so that Ctrl-C ends it after the pair at hand, and writes the operator.
+    /// Trains with progress, so that Ctrl-C ends it at once or in the frame at hand, and writes the operator.
     pub(crate) fn run(&self, name: &str, text: &str, console: &Console) -> Result<Trained, CliError> {
         let options = Options {
             work: self.work(),
@@ -106,7 +106,9 @@ impl<'a> Job<'a> {
         };
         let listener = console.progress();
         let context = Context { progress: &*listener, cancel: interrupt::flag() };
+        interrupt::at_once(true);
         let trained = train::train(name, text, self.folder, &followthrough::registry(), &options, &context);
+        interrupt::at_once(false);
         listener.finish();
         let trained = trained.map_err(|error| match error {
             train::Error::Cancelled { .. } => {

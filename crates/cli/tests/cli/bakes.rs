@@ -206,6 +206,51 @@ fn what_was_baked_is_rendered_again_without_baking() {
     place.expect(2, &["render", "puff.toml", "one.obj"]);
 }
 
+/// Filling, learning and wedges are left as soon as bakes are: by the signal itself, where there is nothing to say, or with a sentence.
+#[cfg(unix)]
+#[test]
+fn ctrl_c_and_sigterm_end_every_long_command_within_a_second() {
+    let place = Place::new();
+    place.cloth("cloth.glb", 60, 200);
+    place.shot("shot.toml");
+    let walks =
+        ["walk_normal", "walk_proud", "walk_tired"].map(|walk| format!("[[learn]]\nsample = \"{walk}\"\n"));
+    place.write("walks.toml", &format!("kind = \"motion\"\nframe_rate = 30.0\n{}", walks.concat()));
+    place.write(
+        "flag.toml",
+        "kind = \"upsample\"\ncoarse = { sample = \"game_flag_coarse\" }\nfine = { sample = \"game_flag\" }\n\
+         follow = { group = \"held\" }\n[[learn]]\nsample = \"game_flag\"\n",
+    );
+    let commands = [
+        (&["tetmesh", "sample:quadruped", "--tets", "900000"][..], "-INT"),
+        (&["lattice", "sample:cow", "--cells", "20000"], "-TERM"),
+        (&["train", "walks.toml", "-o", "walks.prior"], "-INT"),
+        (&["train", "flag.toml", "-o", "flag.ftop"], "-TERM"),
+        (&["wedge", "shot.toml", "--vary", "layer[0].damping=0.1,0.2", "--out", "tries"], "-INT"),
+    ];
+    for (arguments, signal) in commands {
+        let mut child = place.spawn(arguments);
+        std::thread::sleep(std::time::Duration::from_millis(1500));
+        assert!(child.try_wait().expect("asked").is_none(), "{arguments:?} takes longer than that");
+        let pressed = std::time::Instant::now();
+        let kill = std::process::Command::new("kill").args([signal, &child.id().to_string()]).status();
+        assert!(kill.expect("kill").success());
+        let output = child.wait_with_output().expect("ends");
+        let seconds = pressed.elapsed().as_secs_f64();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            matches!(output.status.code(), None | Some(130)),
+            "{arguments:?}: {:?} {said}",
+            output.status
+        );
+        // as above
+        assert!(seconds < 1.0 + 2.0, "{arguments:?}: {seconds} s");
+    }
+    for made in ["walks.prior", "flag.ftop"] {
+        assert!(!place.path(made).exists(), "{made} was not finished");
+    }
+}
+
 /// Half a million tets take a minute to make; nobody has to wait for them.
 #[cfg(unix)]
 #[test]

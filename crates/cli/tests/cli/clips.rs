@@ -161,6 +161,7 @@ fn compare_measures_and_can_fail() {
     assert!(far > 0.001, "{far}");
 
     place.expect(0, &["compare", "a.glb", "a.glb", "--within", "0"]);
+    place.expect(2, &["compare", "a.glb", "a.glb", "--within", "nan"]);
     place.expect(0, &["compare", "a.glb", "b.glb", "--within", &(2.0 * far).to_string()]);
     place.expect(4, &["compare", "a.glb", "b.glb", "--within", &(0.5 * far).to_string()]);
     let answer = place.expect(4, &["compare", "a.glb", "b.glb", "--within", "0", "--json"]).json();
@@ -327,6 +328,7 @@ fn tetmesh_encloses_reports_and_writes_what_it_reads() {
     assert!(trouble.contains("there are no triangles"), "{trouble}");
     assert!(place.expect(1, &["tetmesh", "tent.obj", "--edge", "1e-7"]).stderr.contains("--tets"));
     place.expect(2, &["tetmesh", "tent.obj", "--edge", "0.1", "--tets", "9"]);
+    place.expect(2, &["tetmesh", "tent.obj", "--tets", "4294967295"]);
     place.expect(2, &["tetmesh", "tent.obj", "--edge", "-3"]);
     place.expect(2, &["tetmesh", "tent.obj", "-o", "tent.msh"]);
 }

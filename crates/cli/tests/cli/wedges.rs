@@ -39,6 +39,7 @@ fn mistakes_are_told_before_anything_is_baked() {
         (&["wedge", "f.toml", "--vary", "layer.calm.window=0.1,-1"], "window"),
         (&["wedge", "f.toml", "--vary", "layer.calm.window=0.1..0.2"], "--random"),
         (&["wedge", "f.toml", "--vary", "layer.calm.window"], "--random"),
+        (&["wedge", "f.toml", "--vary", "layer.calm.window", "--random", "4000000000"], "from 1 to 10000"),
         (&["wedge", "f.toml", "--status"], "not the folder"),
         (&["wedge", ".", "--vary", "layer.calm.window=1"], "--out"),
     ] {
