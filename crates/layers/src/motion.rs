@@ -20,6 +20,7 @@ pub use self::retarget::retargeted;
 pub use self::settings::{
     Band, Belt, Footing, Footsteps, MeshFooting, Motion, Physique, Pushing, Slope, Worn,
 };
+use crate::shared::idle::Idle;
 
 impl Settings for Motion {
     const KIND: &'static str = "motion";
@@ -33,6 +34,11 @@ impl Layer for Motion {
             let message = "the input has no skeleton";
             return vec![Diagnostic::new("", message).with_help("give a BVH or a skinned GLB")];
         };
+        if input.clip.frame_count() < motion::MIN_FRAMES {
+            let frames = input.clip.frame_count();
+            let message = motion::Error::TooShort { frames, needed: motion::MIN_FRAMES }.to_string();
+            return vec![Diagnostic::new("", message).with_help("give a longer clip")];
+        }
         let worn =
             self.body.add.iter().enumerate().map(|(k, worn)| (format!("body.add.{k}.joint"), &worn.joint));
         let pushed =
@@ -66,6 +72,13 @@ impl Layer for Motion {
             let message = "what is followed goes one way; what happens between `keys` may vary";
             found.push(Diagnostic::new("variation", message).with_help("give `keys` and leave out `follow`"));
         }
+        if let Some(Footing::Slope(Slope { toward: Some(toward), .. })) = self.ground
+            && Vec3::new(toward[0], 0.0, toward[2]).try_normalize().is_none()
+        {
+            let message = "it points nowhere over the ground";
+            let help = "a direction over level ground, such as `[0.0, 0.0, 1.0]`";
+            found.push(Diagnostic::new("ground.toward", message).with_help(help));
+        }
         if let Some(Footing::Height(height)) = self.ground {
             found.extend(out_of_reach(height, &input.clip));
         }
@@ -88,6 +101,35 @@ impl Layer for Motion {
             }
         }
         found
+    }
+
+    fn idle(&self, input: &Target) -> Vec<Diagnostic> {
+        let (plain, mut idle) = (Self::default(), Idle::default());
+        idle.say_wind(&self.wind, 1.0);
+        if self.prior.is_none() {
+            idle.say("", &[("prior_weight", self.prior_weight != plain.prior_weight)], "there is no `prior`");
+        }
+        let end = input.clip.duration();
+        for (k, push) in self.pushes.iter().enumerate() {
+            let at = format!("pushes[{k}]");
+            idle.say("", &[(&at, push.to <= push.from)], "it ends before it begins");
+            let is_elsewhere = push.from < push.to && (push.from > end || push.to <= 0.0);
+            idle.say("", &[(&at, is_elsewhere)], &format!("it is not within the {end:.3} s of the clip"));
+            idle.say("", &[(&at, push.force == [0.0; 3])], "its force is 0");
+        }
+        for (k, band) in self.springs.iter().enumerate() {
+            idle.say("", &[(&format!("springs[{k}]"), band.stiffness == 0.0)], "its stiffness is 0");
+        }
+        match &self.ground {
+            Some(Footing::Slope(Slope { slope: 0.0, toward: Some(_) })) => {
+                idle.say("ground.", &[("toward", true)], "`ground.slope` is 0");
+            }
+            Some(Footing::Belt(Belt { belt: [_, up, _], .. })) => {
+                idle.say("ground.", &[("belt[1]", *up != 0.0)], "a belt is level");
+            }
+            _ => {}
+        }
+        idle.0
     }
 
     fn needs_mesh(&self) -> bool {

@@ -13,7 +13,7 @@ use geometry::{Prolongation, Scheme, Vec3};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shell::tracks::check_correspondence;
-use shell::{Bending, Relief, Stretching, Wind};
+use shell::{Bending, Pattern, Relief, Stretching, Wind};
 
 use shot::{Diagnostic, GroupMember, Layer, LayerError, Reshape, Settings, Simulation, Target};
 
@@ -274,6 +274,14 @@ impl Layer for Tracks {
         self.tests.idle("tests.", self.is_same_mesh(), &mut idle);
         for (place, tests) in self.later_tests() {
             tests.idle(&format!("{place}.tests."), self.is_same_mesh(), &mut idle);
+        }
+        for (k, Pressed { shape, .. }) in self.relief.iter().enumerate() {
+            let plain = Relief::default();
+            let (at, direction) = (format!("relief[{k}].shape."), shape.direction != plain.direction);
+            match shape.pattern {
+                Pattern::Crinkles => idle.say(&at, &[("direction", direction)], "crinkles have none"),
+                _ => idle.say(&at, &[("seed", shape.seed != plain.seed)], "only crinkles have one"),
+            }
         }
         let air_drag = self.fabric.of(&self.material).map_or(1.0, |fabric| fabric.air_drag);
         idle.say_wind(&self.wind, air_drag);

@@ -10,6 +10,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shot::{Diagnostic, FrameResult, Layer, LayerError, Reshape, Settings, Simulation, Target};
 
+use crate::shared::idle::Idle;
+
 pub use rig::{Joints, LiveWind, RiggedCapsule, place_capsules};
 
 /// Shows fine cloth over a coarse one by an operator that was learnt with `followthrough train`. The mesh is the one that is shown, or the
@@ -159,6 +161,24 @@ impl Layer for Upsample {
             self.wind.velocity().err().map(|sentence| Diagnostic::new("wind.direction", sentence)),
         ];
         found.into_iter().flatten().collect()
+    }
+
+    fn idle(&self, _: &Target) -> Vec<Diagnostic> {
+        let (calm, mut idle) = (LiveWind::default(), Idle::default());
+        if self.wind.speed == 0.0 {
+            let turned =
+                [("direction", self.wind.direction != calm.direction), ("gust", self.wind.gust != calm.gust)];
+            idle.say("wind.", &turned, "`wind.speed` is 0");
+        }
+        if self.detail == 0.0 {
+            idle.say("", &[("fades", !self.fades)], "`detail` is 0: there are no folds");
+        }
+        for (k, obstacle) in self.obstacles.iter().enumerate() {
+            let is_ball = obstacle.to.is_none() && obstacle.to_joint.is_none();
+            let turned = [("to_radius", is_ball && obstacle.to_radius.is_some())];
+            idle.say(&format!("obstacles[{k}]."), &turned, "without `to` or `to_joint` it is a ball");
+        }
+        idle.0
     }
 
     fn suits(&self, mesh: &Mesh) -> bool {

@@ -397,8 +397,7 @@ fn every_setting_of_motion_has_an_effect() {
             ("springs", "[{ joint = \"Hips\", to = [0.0, 0.9, -0.5], stiffness = 300.0 }]"),
             ("wind", "{ speed = 20.0 }"),
         ],
-        // there is no prior here to count more or less; tests/motion.rs has one
-        without_effect: &["prior_weight"],
+        without_effect: &[],
     });
 }
 

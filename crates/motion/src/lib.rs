@@ -75,4 +75,4 @@ pub use solve::{Limits, Solution, solve, solve_from};
 pub use spacetime::{Spacetime, Weights};
 pub use spatial::{Force, Inertia, Motion};
 pub use spline::{Moment, Slope, Spline};
-pub use take::{Build, Take};
+pub use take::{Build, MIN_FRAMES, Take};

@@ -8,6 +8,9 @@ use crate::error::Error;
 use crate::rotation::log;
 use crate::spatial::Inertia;
 
+/// A take of fewer frames has no velocities and accelerations.
+pub const MIN_FRAMES: usize = 5;
+
 /// Joints that turn less than this, in rad, are welded; those that turn this little aside from one axis are hinges.
 const STILL: f64 = 0.002;
 /// Parts lighter than this share of the figure (fingers) take no part: they are carried along as the take has them.
@@ -59,8 +62,8 @@ impl Take {
                 found: self.rotations.len(),
             });
         }
-        if frames < 5 {
-            return Err(Error::TooShort { frames, needed: 5 });
+        if frames < MIN_FRAMES {
+            return Err(Error::TooShort { frames, needed: MIN_FRAMES });
         }
         if !(self.frame_rate_hz.is_finite() && self.frame_rate_hz > 0.0) {
             return Err(Error::Value {

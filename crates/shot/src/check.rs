@@ -40,7 +40,7 @@ impl Shot {
     /// Settings of its layers that were turned and have no effect: no mistakes, and none where the shot has mistakes.
     pub fn idle(&self) -> Vec<Diagnostic> {
         let Ok(mut clip) = self.open_checked(&self.files) else { return Vec::new() };
-        let mut found = Vec::new();
+        let mut found = self.alone();
         for (index, entry) in self.layers.iter().enumerate().filter(|(_, entry)| entry.is_active()) {
             for target in entry.targets(&clip, &self.files).unwrap_or_default() {
                 let idle = entry.layer.idle(&Target { clip: clip.clone(), ..target.clone() });
@@ -49,6 +49,20 @@ impl Shot {
             }
         }
         found
+    }
+
+    /// Layers that are to be simulated together with others, and are not, because there are none.
+    fn alone(&self) -> Vec<Diagnostic> {
+        let active: Vec<_> = self.layers.iter().enumerate().filter(|(_, entry)| entry.is_active()).collect();
+        let is_alone = |(index, entry): &&(usize, &LayerEntry)| {
+            let others = active.iter().filter(|(other, _)| other != index);
+            entry.together.is_some() && others.into_iter().all(|(_, other)| other.together != entry.together)
+        };
+        let say = |(index, _): &(usize, &LayerEntry)| {
+            let idle = Diagnostic::new("together", "no other layer has the same name there");
+            self.placed(&format!("layer[{index}]"), idle)
+        };
+        active.iter().filter(is_alone).map(say).collect()
     }
 
     /// The input, if the shot fits it and its outputs can be written. What is read for that is read through `files`.

@@ -139,6 +139,18 @@ pub(crate) fn check(seams: &[Seam], elastics: &[Elastic], pins: &[Pins], input: 
             diagnostics.push(Diagnostic::unknown(path, "mesh", name, known));
         }
     }
+    for (k, Seam { from, to, mesh, .. }) in seams.iter().enumerate() {
+        let chosen = |selector: &Selector| {
+            let weights = weights(selector, input).unwrap_or_default();
+            weights.iter().map(|weight| *weight >= CHOSEN).collect::<Vec<bool>>()
+        };
+        let ends = from.as_ref().zip(to.as_ref()).filter(|_| other(mesh) == own);
+        if ends.is_some_and(|(from, to)| chosen(from) == chosen(to)) {
+            let message = "these edges would be sewn to themselves";
+            let help = "say with `to` which others they are sewn to, or give a `distance` instead of both";
+            diagnostics.push(Diagnostic::new(format!("sew[{k}]"), message).with_help(help));
+        }
+    }
     for (k, pins) in pins.iter().enumerate() {
         if other(&pins.mesh) == own && pins.to.is_none() {
             let message = "these points would be pinned to themselves";

@@ -1,9 +1,12 @@
 //! What a shot may say wrong about flesh.
 
 use clip::Selector;
+use geometry::SurfaceQuery;
 use shot::{Diagnostic, Target};
 use solid::Material;
 
+use super::anatomy::Rig;
+use super::dials::RAY;
 use super::{Skeleton, Solution, anatomy};
 
 /// Levels for which adaptation may have thresholds of their own.
@@ -45,6 +48,15 @@ pub(super) fn names(settings: &Skeleton, input: &Target) -> Vec<Diagnostic> {
     }
     for (k, ray) in settings.rays.iter().enumerate() {
         found.extend(joint(&format!("rays[{k}].joint"), &ray.joint, input));
+    }
+    if !settings.rays.is_empty()
+        && let Ok(Rig { skin, .. }) = Rig::new(input)
+        && let Ok(surface) = SurfaceQuery::new(skin.points, skin.triangles)
+    {
+        for (k, ray) in settings.rays.iter().enumerate().filter(|(_, ray)| ray.midway(&surface).is_none()) {
+            let message = format!("the ray of joint `{}` passes by the mesh", ray.joint);
+            found.push(Diagnostic::new(format!("rays[{k}]"), message).with_help(RAY));
+        }
     }
     if let Some(Err(error)) = settings.lattice.as_ref().map(|file| anatomy::open_lattice(file, input)) {
         found.push(Diagnostic::new("lattice", error.to_string()));

@@ -19,6 +19,18 @@ const NEARLY: f64 = 0.48;
 /// knight with a head of a metre is meant to jiggle like a person, not to slop about.
 const THICK: f64 = 0.2;
 
+/// What to do about a ray that misses.
+pub(super) const RAY: &str =
+    "`from` is a place outside of the mesh at rest, `to` another one on the same line";
+
+impl JointRay {
+    /// The middle of what it goes through first; none where it passes by.
+    pub(super) fn midway(&self, surface: &SurfaceQuery) -> Option<Vec3> {
+        let [from, to] = [self.from, self.to].map(Vec3::from);
+        surface.midway_inside(from, to - from)
+    }
+}
+
 /// Settings, and the character that they are about.
 pub(super) struct Dials<'a> {
     pub(super) settings: &'a Skeleton,
@@ -106,14 +118,11 @@ impl Dials<'_> {
         let surface = SurfaceQuery::new(self.skin.points.clone(), self.skin.triangles.clone())
             .map_err(LayerError::new)?;
         let mut places = Vec::new();
-        for JointRay { joint, from, to } in &self.settings.rays {
-            let [from, to] = [from, to].map(|place| Vec3::from(*place));
-            let place = surface.midway_inside(from, to - from).ok_or_else(|| {
-                LayerError::new(format!("the ray of joint `{joint}` passes by the mesh")).with_help(
-                    "`from` is a place outside of the mesh at rest, `to` another one on the same line",
-                )
+        for ray in &self.settings.rays {
+            let place = ray.midway(&surface).ok_or_else(|| {
+                LayerError::new(format!("the ray of joint `{}` passes by the mesh", ray.joint)).with_help(RAY)
             })?;
-            let joints = (0..self.names.len()).filter(|&index| self.names[index] == *joint);
+            let joints = (0..self.names.len()).filter(|&index| self.names[index] == ray.joint);
             places.extend(joints.map(|index| (index, place)));
         }
         Ok(places)

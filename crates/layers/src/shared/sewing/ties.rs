@@ -333,11 +333,19 @@ impl Costume {
         }
         match self.ties.len() > before {
             true => Ok(()),
-            false => Err(LayerError::new(format!(
-                "no edges of `{}` and `{}` are within {within} m of each other at rest",
-                self.names[own], self.names[other]
-            ))
-            .with_help("raise `distance`, or say with `from` and `to` what is sewn to what")),
+            false => {
+                let (own, other) = (&self.names[own], &self.names[other]);
+                let said = match within.is_finite() {
+                    true => format!(
+                        "no edges of `{own}` and `{other}` are within {within} m of each other at rest"
+                    ),
+                    false => format!(
+                        "what was chosen of `{own}` and `{other}` has no edges that can be sewn to each other"
+                    ),
+                };
+                let help = "raise `distance`, or say with `from` and `to` what is sewn to what";
+                Err(LayerError::new(said).with_help(help))
+            }
         }
     }
 
