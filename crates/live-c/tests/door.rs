@@ -1,7 +1,8 @@
 //! The C door: a C program is compiled against the header and run; and nothing that is wrong crosses the door.
 
-#![allow(unsafe_code, clippy::print_stdout)] // skips aloud
+#![allow(unsafe_code)]
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::ptr::{null, null_mut};
@@ -62,7 +63,10 @@ fn a_c_program_runs_a_cape() {
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".into());
     let Some(library) = library().filter(|_| Command::new(&compiler).arg("--version").output().is_ok())
     else {
-        println!("skipped: no C compiler `{compiler}`, or no static library beside the test");
+        // past the harness, which keeps what passing tests print
+        let said =
+            b"SKIPPED: no C compiler, or no static library beside the test: the C program is not run\n";
+        std::io::stderr().write_all(said).unwrap();
         return;
     };
     let folder = tempfile::tempdir().unwrap();
