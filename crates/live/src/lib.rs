@@ -43,6 +43,7 @@ extern crate std;
 mod cloth;
 mod collision;
 mod constraints;
+mod contact;
 mod error;
 mod file;
 mod half;

@@ -9,6 +9,7 @@ use alloc::vec::Vec;
 
 use crate::collision::{Capsule, Plane};
 use crate::constraints::Constraints;
+use crate::contact::triangle_reaches;
 use crate::file::Operator;
 use crate::parts::RigCapsule;
 use crate::rig::{apply, motion, then, turn};
@@ -67,6 +68,8 @@ pub struct Simulator {
     pub(crate) settings: Settings,
     pub(crate) rest: Vec<Point>,
     pub(crate) triangles: Vec<[u32; 3]>,
+    /// How far corners are from the middle of each.
+    pub(crate) triangle_reaches: Vec<f32>,
     pub(crate) skin: Vec<Skin>,
     joint_count: usize,
     rig: Vec<RigCapsule>,
@@ -97,6 +100,8 @@ pub struct Simulator {
     shown_capsules: Vec<Capsule>,
     /// (capsule, point) that may touch during this frame.
     pub(crate) candidates: Vec<(u32, u32)>,
+    /// (capsule, triangle) likewise.
+    pub(crate) triangle_candidates: Vec<(u32, u32)>,
     /// Capsules at the end of a step, and how far their ends went in it.
     pub(crate) moving: Vec<(Capsule, [Point; 2])>,
 }
@@ -128,6 +133,8 @@ impl Simulator {
             settings,
             inverse_masses: (0..count).map(inverse).collect(),
             pulls: skin.iter().map(pull).collect(),
+            triangle_reaches: triangle_reaches(&rest, &triangles).collect(),
+            triangle_candidates: Vec::with_capacity(room * triangles.len()),
             triangles,
             skin,
             joint_count: operator.counts().joints,

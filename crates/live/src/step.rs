@@ -9,31 +9,8 @@ use crate::vector::{add, along, cross, dot, length, lerp, scale, sqrt, sub};
 const AIR_DENSITY: f32 = 1.2;
 /// Air is asked once in so many steps, and pushes for all of them.
 const AIR_EVERY: u64 = 4;
-/// Bodies nearer than this, in m, and than twice the way that the fastest point goes, are looked at in a frame.
-const REACH: f32 = 0.05;
 
 impl Simulator {
-    /// Pairs of capsules and points that may meet within the next `seconds`.
-    pub(crate) fn find_candidates(&mut self, seconds: f32) {
-        let speed = self.velocities.iter().map(|v| dot(*v, *v)).fold(0.0, f32::max);
-        let reach = self.settings.thickness + REACH + 2.0 * sqrt(speed) * seconds;
-        self.candidates.clear();
-        let [last, now] = &self.capsules;
-        for (index, (last, now)) in last.iter().zip(now).enumerate() {
-            if now.radii == [0.0, 0.0] {
-                continue;
-            }
-            let ([low, high], [low_now, high_now]) = (last.bounds(reach), now.bounds(reach));
-            let low = [0, 1, 2].map(|i| low[i].min(low_now[i]));
-            let high = [0, 1, 2].map(|i| high[i].max(high_now[i]));
-            for (point, p) in self.positions.iter().enumerate() {
-                if self.inverse_masses[point] > 0.0 && (0..3).all(|i| low[i] <= p[i] && p[i] <= high[i]) {
-                    self.candidates.push((index as u32, point as u32));
-                }
-            }
-        }
-    }
-
     /// One step of `h` seconds, from the part `from` to the part `to` of the frame.
     pub(crate) fn step(&mut self, h: f32, from: f32, to: f32, frame: &Frame<'_>) {
         if self.steps.is_multiple_of(AIR_EVERY) {
@@ -101,35 +78,6 @@ impl Simulator {
             }
         }
     }
-
-    /// Moves points out of capsules and planes, with friction.
-    fn collide(&mut self, from: f32, to: f32, frame: &Frame<'_>) {
-        let [last, now] = &self.capsules;
-        self.moving.clear();
-        self.moving.extend(last.iter().zip(now).map(|(last, now)| {
-            let (start, end) = (last.between(now, from), last.between(now, to));
-            (end, [sub(end.ends[0], start.ends[0]), sub(end.ends[1], start.ends[1])])
-        }));
-        let (thickness, friction) = (self.settings.thickness, self.settings.friction);
-        for &(capsule, point) in &self.candidates {
-            let (capsule, moved) = &self.moving[capsule as usize];
-            let i = point as usize;
-            if let Some((depth, way, s)) = capsule.depth(self.positions[i], thickness) {
-                let carried = lerp(moved[0], moved[1], s);
-                self.positions[i] = rub(self.positions[i], self.before[i], carried, way, depth, friction);
-            }
-        }
-        for plane in frame.planes {
-            let offset = plane.offset - dot(plane.normal, self.origin);
-            for i in 0..self.positions.len() {
-                let depth = offset + thickness - dot(plane.normal, self.positions[i]);
-                if depth > 0.0 && self.inverse_masses[i] > 0.0 {
-                    let (x, before) = (self.positions[i], self.before[i]);
-                    self.positions[i] = rub(x, before, [0.0; 3], plane.normal, depth, friction);
-                }
-            }
-        }
-    }
 }
 
 /// Gusts travel with the wind: three waves of pressure, 0.7 to 2.9 m long, whose lengths have no common measure.
@@ -143,15 +91,6 @@ fn gust(wind: &Wind, speed: f32, p: Point, time: f32) -> f32 {
     let aside = 1.7 * p[1] + 1.1 * (p[0] + p[2]);
     let waves = [(2.17, 0.3, 0.5), (4.73, -0.7, 0.3), (8.91, 1.1, 0.2)];
     wind.gusts * waves.iter().map(|(k, a, w)| w * libm::sinf(k * travelled + a * aside)).sum::<f32>()
-}
-
-/// Out by `depth` along `n`; back along the surface by at most μ times that (Coulomb).
-fn rub(x: Point, before: Point, carried: Point, n: Point, depth: f32, friction: f32) -> Point {
-    let out = along(x, depth, n);
-    let slide = sub(sub(out, before), carried);
-    let slide = along(slide, -dot(slide, n), n);
-    let way = length(slide);
-    if way <= 0.0 { out } else { along(out, -(friction * depth / way).min(1.0), slide) }
 }
 
 /// Δλ = −C/(w₀ + w₁ + α/h²), x ∓= w Δλ ∇C.
