@@ -34,6 +34,12 @@ fn bake(shot: &Shot, frames: Option<&str>) -> Clip {
     shot.bake(&options, &Context::SILENT).unwrap().clip
 }
 
+/// On so many threads, anew.
+fn baked_on(threads: usize, shot: &Shot) -> Clip {
+    let options = BakeOptions { threads: Some(threads), fresh: true, ..BakeOptions::default() };
+    shot.bake(&options, &Context::SILENT).unwrap().clip
+}
+
 /// The pole's transform in a frame: it turns about the origin, where it is at rest.
 fn skin(clip: &Clip, index: usize) -> [live::Transform; 1] {
     let pose = clip.frame(index).unwrap().pose;
@@ -70,6 +76,11 @@ fn baked_is_live_to_the_bit() {
         moved = points.iter().zip(still).map(|(a, b)| (a[2] - b[2]).abs()).fold(moved, f32::max);
     }
     assert!(moved > 0.1, "the flag flies: {moved} m");
+    for threads in [1, 2, 16] {
+        let other = baked_on(threads, &shot);
+        let same = |index| other.frame(index).unwrap().points == baked.frame(index).unwrap().points;
+        assert!((0..input.frame_count()).all(same), "{threads} threads");
+    }
 }
 
 #[test]

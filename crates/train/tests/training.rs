@@ -106,7 +106,10 @@ fn a_stopped_training_goes_on_and_learns_the_same() {
         frames.fetch_or(matches!(event, Event::Frame { .. }), Ordering::Relaxed);
     };
     let context = Context { progress: &listen, cancel: &never };
-    let again = train(TEXT, folders[0].path(), &context, |options| options.relearn = true).unwrap();
+    let again = train(TEXT, folders[0].path(), &context, |options| {
+        (options.relearn, options.threads) = (true, Some(16));
+    })
+    .unwrap();
     assert!(again.operator == whole.operator && !frames.load(Ordering::Relaxed));
     let dialled = format!("rank = 4\n{TEXT}");
     let other = train(&dialled, folders[0].path(), &context, |options| options.relearn = true).unwrap();
