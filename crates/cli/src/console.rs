@@ -118,6 +118,8 @@ struct Task {
     begun: Instant,
     done: usize,
     of: usize,
+    /// What is known already of first frames, until it is worth telling.
+    told: Vec<String>,
     /// When a plain line was last written, and how long to wait for the next.
     reported: Instant,
     pause: Duration,
@@ -203,6 +205,9 @@ impl Task {
 /// Plain lines come after two seconds, then ever more seldom: a night's log should be readable in the morning.
 const PAUSES: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(60)];
 
+/// From here on a wait is long.
+const LONG: Duration = Duration::from_secs(30);
+
 impl Listener {
     /// A part of a task is done; the first call begins the task and ends the one before.
     pub(crate) fn part(&self, title: &str, done: usize, of: usize) {
@@ -211,6 +216,15 @@ impl Listener {
             self.begin(&mut slot, title, of);
         }
         self.advance(&mut slot, done, of);
+    }
+
+    /// Tells what is known of the first frame while there is long to wait, so that a bake that began badly can be stopped. In a short one the end is soon
+    /// enough.
+    fn tell_early(&self, slot: &mut Option<Task>) {
+        let Some(task) = slot.as_mut().filter(|task| !self.lines && task.left() > LONG) else { return };
+        for words in task.told.drain(..) {
+            task.bar.suspend(|| self.console.remark(&words));
+        }
     }
 
     /// Ends the task at hand.
@@ -247,6 +261,7 @@ impl Listener {
             begun: now,
             done: 0,
             of,
+            told: Vec::new(),
             reported: now,
             pause: PAUSES[0],
         });
@@ -320,12 +335,17 @@ impl Progress for Listener {
                 "warning: {} knows no locks; take care that no other bake writes there",
                 folder.display()
             )),
+            Event::Warning { layer, text } => {
+                let words = format!("warning: layer `{layer}`, frame 0: {text}");
+                slot.iter_mut().for_each(|task| task.told.push(words.clone()));
+            }
             Event::Prepared { layer, seconds } => self.work(&mut slot, layer, seconds, |_| {}),
             Event::Frame { layer, done, of, seconds, .. } => {
                 self.work(&mut slot, layer, seconds, |layer| {
                     layer.frame_seconds += seconds;
                     (layer.done, layer.of) = (done, of);
                 });
+                self.tell_early(&mut slot);
             }
             Event::FirstPicture { path } => {
                 self.console.remark(&format!("first frame: {}", path.display()));
@@ -368,6 +388,21 @@ mod tests {
         let told = line(&listener);
         assert_eq!((&told["task"], &told["done"], &told["of"]), (&"bake cloth".into(), &1.into(), &4.into()));
         assert!((told["seconds_left"].as_f64().unwrap() - 6.0).abs() < 1e-9);
+    }
+
+    /// What is wrong with the first frame is told while there is long to wait, and once; in a short bake at the end.
+    #[test]
+    fn a_bad_beginning_is_told_early_where_the_wait_is_long() {
+        let left = |seconds: f64| {
+            let listener = Console { quiet: true, bars: false }.progress();
+            listener.event(Event::Layer { layer: "cloth", index: 0, of: 1, reused: 0, frames: 40 });
+            listener.event(Event::Warning { layer: "cloth", text: "it begins with 9 crossings" });
+            assert_eq!(listener.slot().as_ref().unwrap().told.len(), 1);
+            listener.event(Event::Frame { layer: "cloth", frame: 0, done: 1, of: 40, seconds });
+            let slot = listener.slot();
+            slot.as_ref().unwrap().told.len()
+        };
+        assert_eq!((left(20.0), left(0.1)), (0, 1));
     }
 
     /// A slow layer over a quick one: the frames that are left take as long as their own layer's, not as the mean of all.

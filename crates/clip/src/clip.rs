@@ -35,6 +35,9 @@ pub struct Clip {
     /// Frames at which the animation begins anew: what lies between one of them and the frame before is a cut, not a motion. Jumps need
     /// not be named.
     pub cuts: Vec<usize>,
+    /// The pose in which garments were put on, where that is not the rest pose: from there a lead-in begins, for what was added is as it was
+    /// drawn only there.
+    pub dressed: Option<Arc<Frame>>,
     frames: Arc<dyn Frames>,
 }
 
@@ -59,6 +62,7 @@ impl Clip {
             gltf: None,
             warnings: Vec::new(),
             cuts: Vec::new(),
+            dressed: None,
             frames,
         }
     }

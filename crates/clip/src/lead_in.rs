@@ -91,6 +91,20 @@ impl Clip {
         }
     }
 
+    /// The scene as garments were put on: at rest, but for what was placed in a frame of the animation.
+    pub fn dressed_frame(&self) -> Frame {
+        let fits = |frame: &Frame| {
+            let joints = self.skeleton.as_ref().map_or(0, |skeleton| skeleton.joints.len());
+            let points = frame.points.iter().map(Vec::len);
+            frame.pose.len() == joints && points.eq(self.meshes.iter().map(Mesh::point_count))
+        };
+        // a layer below may have made other meshes of it
+        match self.dressed.as_deref().filter(|frame| fits(frame)) {
+            Some(frame) => frame.clone(),
+            None => self.rest_frame(),
+        }
+    }
+
     /// The clip with frames before its first: from `start`, which has its meshes and joints, into it.
     #[must_use]
     pub fn led_in(&self, start: Frame, lead_in: &LeadIn) -> Clip {

@@ -26,6 +26,7 @@ mod clip;
 mod compare;
 mod diagnostic;
 mod error;
+mod extent;
 mod faces;
 mod files;
 mod format;

@@ -23,8 +23,8 @@ pub struct Placement {
     /// Further joints that carry what has no skin and no joints of its own: each point by all of them, most by the nearest, as if it were skinned to
     /// them. Nothing without `parent`.
     pub more_parents: Vec<usize>,
-    /// The scene's pose in which it is placed. Default: the rest pose.
-    pub pose: Option<Vec<Transform>>,
+    /// The scene as it is while it is placed. Default: at rest.
+    pub pose: Option<Frame>,
     /// The frame of the scene at which it begins; until then it stands in its first frame.
     pub start: usize,
 }
@@ -49,6 +49,11 @@ impl Placement {
     fn world_from_clip(&self) -> DMat4 {
         DMat4::from_scale_rotation_translation(Vec3::splat(self.scale), self.rotation, self.offset)
     }
+
+    /// The scene's joints while it is placed, where they are not at rest.
+    fn posed(&self) -> Option<&[Transform]> {
+        self.pose.as_ref().map(|frame| frame.pose.as_slice())
+    }
 }
 
 impl Clip {
@@ -63,7 +68,7 @@ impl Clip {
         let joints = self.skeleton.as_ref().map_or(0, |skeleton| skeleton.joints.len());
         let parent = placement.parent.filter(|parent| *parent < joints).map(|joint| Parent {
             joint,
-            rest_from_world: rest_of(self, joint, placement.pose.as_deref()).inverse(),
+            rest_from_world: rest_of(self, joint, placement.posed()).inverse(),
             skeleton: self.skeleton.clone().unwrap_or_default(),
         });
         // what moves by itself is carried by one joint; several carry what would stand still
@@ -90,10 +95,7 @@ impl Clip {
                     placed.parent = placed.parent.or(parent.as_ref().map(|parent| parent.joint));
                 }
                 0 | 1 => {}
-                _ => {
-                    placed.skin =
-                        Some(carried_by(self, &several, placement.pose.as_deref(), &placed.rest_points))
-                }
+                _ => placed.skin = Some(carried_by(self, &several, placement.posed(), &placed.rest_points)),
             }
             scene.meshes.push(placed);
         }
@@ -122,6 +124,7 @@ impl Clip {
             scene.bvh = None;
         }
         scene.usd = None;
+        scene.dressed = self.dressed_with(&scene, placement);
         scene.warnings.extend(other.warnings.iter().cloned());
         let roots = other.skeleton.iter().flat_map(|skeleton| &skeleton.joints);
         scene.with_frames(Arc::new(AddedFrames {
@@ -135,6 +138,16 @@ impl Clip {
             carried,
             roots: roots.map(|joint| joint.parent.is_none()).collect(),
         }))
+    }
+
+    /// The pose in which garments were put on: the one in which this was placed, or the one before, with what is new in `scene`.
+    fn dressed_with(&self, scene: &Clip, placement: &Placement) -> Option<Arc<Frame>> {
+        let before = placement.pose.as_ref().or(self.dressed.as_deref())?;
+        let Frame { mut points, mut pose } = before.clone();
+        points.extend(scene.meshes[self.meshes.len()..].iter().map(|mesh| mesh.rest_points.clone()));
+        let joints = scene.skeleton.iter().flat_map(|skeleton| &skeleton.joints);
+        pose.extend(joints.skip(pose.len()).map(|joint| joint.rest));
+        Some(Arc::new(Frame { points, pose }))
     }
 
     /// The clip cut or drawn out to so many frames: after its end it stays in its last one.
@@ -471,6 +484,35 @@ mod tests {
         let watch = |index: usize| Vec3f::from(scene.frame(index).unwrap().points[1][0]);
         assert!(watch(0).distance(Vec3f::new(2.5, 0.0, 0.0)) < 1e-6);
         assert!(watch(1).distance(Vec3f::new(2.0, 0.5, 0.0)) < 1e-6);
+    }
+
+    /// What is placed in a frame of the animation is as it was drawn in that frame, and at rest it is beside what it hangs on: so a lead-in begins there.
+    #[test]
+    fn garments_are_put_on_in_the_frame_in_which_they_are_placed() {
+        assert_eq!(arm().dressed_frame(), arm().rest_frame());
+        let posed = arm().frame(1).unwrap();
+        let placement = Placement {
+            offset: Vec3::new(0.0, 1.0, 0.0),
+            parent: Some(0),
+            more_parents: vec![1],
+            pose: Some(posed.clone()),
+            ..Placement::default()
+        };
+        let points = vec![[1.0, 0.0, 0.0], [2.0, 0.0, 0.0], [1.5, 0.0, 1.0]];
+        let cape = Clip::still(Mesh::new("cape", points, &[[0, 1, 2]]), 24.0, 1);
+        // what comes later, at rest, is there too
+        let scene = arm().with_added(&cape, &placement).with_added(&ball(), &Placement::default());
+        let dressed = scene.dressed_frame();
+        assert_eq!((&dressed.points[0], &dressed.pose), (&posed.points[0], &posed.pose));
+        assert_eq!(dressed.points[1..], scene.rest_frame().points[1..]);
+        let placed = &scene.frame(1).unwrap().points[1];
+        for (a, b) in placed.iter().zip(&dressed.points[1]) {
+            assert!(Vec3f::from(*a).distance(Vec3f::from(*b)) < 1e-5);
+        }
+        // a layer may have made other meshes of it
+        let mut other = scene.clone();
+        other.meshes[1] = Mesh::new("cape", vec![[0.0; 3]], &[]);
+        assert_eq!(other.dressed_frame(), other.rest_frame());
     }
 
     #[test]

@@ -40,7 +40,9 @@ fn a_bake_leaves_films_pictures_and_a_report_that_stands_alone() {
     for outside in ["http://", "https://", "<script", "src=\"/", "@import"] {
         assert!(!page.contains(outside), "the page reaches outside: {outside}");
     }
-    assert_eq!(page.matches("data:image/png;base64,").count(), 12);
+    // four frames as input, result and strain; and the place that a warning names, as input and as result
+    assert_eq!(page.matches("data:image/png;base64,").count(), 4 * 3 + 2);
+    assert!(page.contains("Frame 1: it begins to swing near ("), "the pictures say what is seen");
     assert_eq!(page.matches("<svg").count(), 6, "distance, strain, energy, crossings, time, substeps");
     assert!(page.contains("swing &lt;&amp;&gt;") && !page.contains("swing <&>"));
     assert!(page.contains("it begins to swing"));

@@ -129,7 +129,7 @@ pub enum Error {
     /// Frames were asked for without baking, and they are not there.
     #[error("layer `{layer}` has only {have} of {need} frames in {}", folder.display())]
     #[diagnostic(help(
-        "bake the shot first with `followthrough bake`; or name the folder it was baked to with --out"
+        "bake the shot first with `followthrough bake`, or name the folder it was baked to with --out; `render --input` shows what goes in"
     ))]
     NotBaked {
         /// The layer's name.

@@ -50,6 +50,10 @@ impl Shot {
                 return Err(Diagnostics(vec![self.diagnostic("input", words)]).into());
             }
         };
+        // who says a unit knows
+        if self.input.file.is_some() && self.input.unit.is_none() && self.given.is_none() {
+            scene.warnings.extend(scene.unlikely_size());
+        }
         if let Some(motion) = &self.input.motion {
             scene = self.retargeted(&scene, motion, files)?;
         }
@@ -178,13 +182,13 @@ impl Shot {
                     format!("there is no frame {frame}: the scene so far has {}", scene.frame_count());
                 return Err(Diagnostics(vec![self.diagnostic(&at("frame"), message)]).into());
             }
-            Some(frame) => Some(scene.frame(frame)?.pose),
+            Some(frame) => Some(scene.frame(frame)?),
             None => None,
         };
         let mut offset = glam::DVec3::from(added.offset);
         if let Some(name) = &added.at {
             let joint = joints_of("at", &name.as_str().into())?;
-            let placed = pose.clone().unwrap_or_else(|| skeleton.rest_pose());
+            let placed = pose.as_ref().map_or_else(|| skeleton.rest_pose(), |frame| frame.pose.clone());
             let world = skeleton.world_from_joints(&placed);
             offset +=
                 joint.first().map_or(glam::DVec3::ZERO, |joint| world[*joint].w_axis.truncate().as_dvec3());
@@ -319,6 +323,10 @@ pub(crate) fn still_key(clip: &Clip) -> BakeKey {
     add(format!("{:?}", clip.skeleton).as_bytes());
     add(format!("{:?}", clip.materials).as_bytes());
     clip.images.iter().for_each(|image| add(&image.bytes));
+    if let Some(frame) = &clip.dressed {
+        frame.points.iter().for_each(|points| add(bytemuck::cast_slice(points)));
+        add(format!("{:?}", frame.pose).as_bytes());
+    }
     BakeKey::of(&[hasher.finalize().as_bytes()])
 }
 

@@ -38,6 +38,13 @@ pub enum Event<'a> {
         /// How long that took.
         seconds: f64,
     },
+    /// There is something to tell of the first frame, before it is done: whoever waits for the rest may want to know.
+    Warning {
+        /// The layer's name.
+        layer: &'a str,
+        /// The sentence; it is told again at the end.
+        text: &'a str,
+    },
     /// A frame is done and stored.
     Frame {
         /// The layer's name.

@@ -210,8 +210,8 @@ pub struct AddedInput {
     /// The joint from whose place `offset` counts, in the pose in which it is placed. Default: the scene's origin.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
-    /// The frame of the scene in which it is placed, beside what it hangs on: a captured take's rest pose is often none that a person could take. Default:
-    /// it is placed as the scene is at rest.
+    /// The frame of the scene in which it is placed, beside what it hangs on: a captured take's rest pose is often none that a person could take. Counted
+    /// from the file's first, whatever `frames` leaves of it. Default: it is placed as the scene is at rest.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("minimum" = 0, "maximum" = 10_000_000))]
     pub frame: Option<usize>,
@@ -219,7 +219,7 @@ pub struct AddedInput {
     /// of its mesh. What hangs on each joint is a group of its name, and goes out as skin weights.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub bind: bool,
-    /// The frame of the scene at which it begins; until then it stands in its first frame.
+    /// The frame of the scene, counted as `frame` is, at which it begins; until then it stands in its first frame.
     #[schemars(extend("minimum" = 0, "maximum" = 1_000_000, "x-usual" = [0, 100_000]))]
     pub start: usize,
 }

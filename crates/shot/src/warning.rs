@@ -29,6 +29,14 @@ impl Warning {
             [first, .., last] => format!("{} frames, {first} to {last}", self.frames.len()),
         }
     }
+
+    /// The place in the scene that its sentence names, in metres: sentences say `near (x, y, z)`.
+    pub fn place(&self) -> Option<[f64; 3]> {
+        let (_, after) = self.text.split_once("near (")?;
+        let (numbers, _) = after.split_once(')')?;
+        let found: Vec<f64> = numbers.split(',').filter_map(|word| word.trim().parse().ok()).collect();
+        found.try_into().ok().filter(|place: &[f64; 3]| place.iter().all(|x| x.is_finite()))
+    }
 }
 
 impl Bake {
@@ -105,6 +113,19 @@ fn kind(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_sentence_may_name_a_place() {
+        let of = |text: &str| {
+            let (layer, text) = (String::new(), text.to_owned());
+            Warning { layer, text, frames: vec![3], is_prominent: false }.place()
+        };
+        assert_eq!(of("something jams; look near (-0.093, 1.1, 2): point 3"), Some([-0.093, 1.1, 2.0]));
+        assert_eq!(
+            [of("near the knee"), of("near (1, 2)"), of("near (1, 2, NaN)"), of("(1, 2, 3)")],
+            [None; 4]
+        );
+    }
 
     #[test]
     fn numbers_do_not_tell_kinds_apart_and_words_do() {

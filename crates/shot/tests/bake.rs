@@ -391,7 +391,7 @@ fn figures_warnings_and_notes_survive_reuse() {
     assert_eq!(a.figures, b.figures);
     assert!(b.figures[9].get("energy/kinetic").unwrap() > 0.0);
     assert!(b.figures[9].get("distance/max").unwrap() > 0.0);
-    assert_eq!(b.warnings, [(1, "it begins to swing".to_owned())]);
+    assert_eq!(b.warnings, [(1, "it begins to swing near (0.100, 0.200, 0.300)".to_owned())]);
     assert_eq!(b.notes, a.notes);
     assert!(!b.notes.is_empty() && b.seconds.iter().all(Option::is_some));
 }

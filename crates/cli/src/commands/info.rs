@@ -7,7 +7,7 @@ mod tets;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use clip::{Animation, Clip, Diagnostic, Mesh, Severity};
+use clip::{Animation, Clip, Diagnostic, Frame, Mesh, Severity};
 use layers::PhysicsSummary;
 use serde_json::{Value, json};
 
@@ -162,7 +162,21 @@ impl Info<'_> {
         if let Some(skeleton) = &clip.skeleton {
             let roots = skeleton.joints.iter().filter(|joint| joint.parent.is_none());
             let roots: Vec<&str> = roots.map(|joint| joint.name.as_str()).collect();
-            lines.push(format!("skeleton: {} joints under {}", skeleton.joints.len(), roots.join(", ")));
+            let pose = clip.frame(0).map(|frame| frame.pose).unwrap_or_default();
+            let reach =
+                clip.extent(&Frame { points: Vec::new(), pose }).map_or_else(String::new, |[low, high]| {
+                    format!(
+                        ", {:.3} m high in the first frame, from {:.3} to {:.3}",
+                        high[1] - low[1],
+                        low[1],
+                        high[1]
+                    )
+                });
+            lines.push(format!(
+                "skeleton: {} joints under {}{reach}",
+                skeleton.joints.len(),
+                roots.join(", ")
+            ));
         }
         lines.extend(self.animations.iter().map(|a| format!("clip {}: {:.2} s", a.name, a.seconds)));
         lines.extend(self.physics.iter().flat_map(physics_lines));
@@ -170,6 +184,7 @@ impl Info<'_> {
             Severity::Error => format!("error: {problem}"),
             Severity::Warning => format!("warning: {problem}"),
         }));
+        lines.extend(clip.unlikely_size().map(|words| format!("note: {words}")));
         if self.diagnostics.is_empty() {
             lines.push("no problems found".into());
         }

@@ -1,9 +1,10 @@
 //! `render`: pictures and short films of any clip.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
-use clip::{Clip, Frame, Placement, StrainMeter};
+use clip::{Clip, Frame, MemoryFrames, Placement, StrainMeter};
 use film::FilmRenderer;
 use render::{ColorMap, Drawing, Film, Look, Picture, Scalars, Shading, Stage, View};
 use serde_json::json;
@@ -17,7 +18,8 @@ use crate::source::{self, Reading};
 /// Make a picture, a contact sheet or a short film of an animation; no GPU is needed
 ///
 /// OUT.png is one picture (or, with --sheet, many frames on one), OUT.webp is a film, anything else is a folder for
-/// numbered pictures. A shot file shows what was baked of it, as its [output.film] says, without baking anything again.
+/// numbered pictures. A shot file shows what was baked of it, as its [output.film] says, without baking anything again;
+/// before any bake --input shows the scene that goes in, and --rest how garments were put on in it.
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// The animation, sample:NAME, or a shot file that was baked
@@ -56,6 +58,12 @@ pub(crate) struct Arguments {
     /// Of a shot file: colour the mesh that a layer gets by one of its selectors, blue for 0 to red for 1, as in `layer.cloth.follow`; before any bake
     #[arg(long, value_name = "PATH", conflicts_with = "color")]
     select: Option<String>,
+    /// Of a shot file: the scene that goes into its layers, every file in its place; before any bake
+    #[arg(long = "input", conflicts_with = "select")]
+    scene: bool,
+    /// The scene as garments are put on in it, before its first frame: at rest, or in the `frame` in which one was added; of a shot file before any bake
+    #[arg(long, conflicts_with_all = ["frame", "frames", "sheet", "select", "color"])]
+    rest: bool,
     /// The group whose weights are shown by --color weight
     #[arg(long, value_name = "GROUP", required_if_eq("color", "weight"))]
     group: Option<String>,
@@ -112,16 +120,21 @@ enum Color {
 impl Arguments {
     pub(crate) fn run(&self, console: &Console) -> Result<(), CliError> {
         let is_shot = source::is_shot(&self.input);
-        if is_shot && self.color != Some(Color::Tests) && self.select.is_none() {
+        let is_scene = self.scene || self.rest;
+        if is_shot && self.color != Some(Color::Tests) && self.select.is_none() && !is_scene {
             return self.tell(&self.of_shot(console)?, console);
         }
         let Parts { clip, values: tests } = match is_shot {
+            true if is_scene => {
+                Parts { clip: self.reader().read(&self.input)?.open_input()?, values: Vec::new() }
+            }
             true => self.parts_of_shot()?,
             false if self.select.is_some() => {
                 return Err(CliError::usage("selectors are those of a shot").with_help("name a shot file"));
             }
             false => Parts { clip: self.reading.open(&self.input)?, values: Vec::new() },
         };
+        let clip = if self.rest { resting(&clip) } else { clip };
         // arrows come of accelerations, which need all frames
         let bare = clip.meshes.is_empty();
         let clip = if self.forces { layers::Physics::of(&clip)?.with_forces(&clip) } else { clip };
@@ -296,6 +309,11 @@ impl Arguments {
         listener.clear();
         result
     }
+}
+
+/// A scene as garments are put on in it, for one frame.
+fn resting(clip: &Clip) -> Clip {
+    clip.with_frames(Arc::new(MemoryFrames::new(vec![clip.dressed_frame()])))
 }
 
 /// A clip with another one in the same place, at its times, without materials of its own: it is told apart by its colour.

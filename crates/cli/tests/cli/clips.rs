@@ -48,6 +48,13 @@ fn info_tells_what_a_file_holds() {
     let biped = place.json(&["info", "sample:biped", "--json"]);
     assert_eq!(biped["joints"].as_u64(), biped["joint_names"].as_array().map(|names| names.len() as u64));
     assert!(place.expect(0, &["info", "sample:biped"]).stdout.contains("skeleton: 24 joints"));
+
+    // what is high as a house was perhaps drawn in centimetres
+    place.expect(0, &["convert", "sample:backflip", "flip.bvh"]);
+    let metres = place.expect(0, &["info", "flip.bvh"]).stdout;
+    assert!(metres.contains("m high in the first frame, from") && !metres.contains("note:"), "{metres}");
+    let huge = place.expect(0, &["info", "flip.bvh", "--unit", "100"]).stdout;
+    assert!(huge.contains("note: what moves is") && huge.contains("`unit = 0.01`"), "{huge}");
 }
 
 #[test]
@@ -115,6 +122,7 @@ fn broken_files_get_a_sentence() {
     place.expect(0, &["new", "shot.toml"]);
     let run = place.run(&["info", "shot.toml"]);
     assert!(run.code != 0 && run.stderr.contains("bake the shot first"), "{}", run.stderr);
+    assert!(run.stderr.contains("--input"), "{}", run.stderr);
 }
 
 #[test]
@@ -285,6 +293,30 @@ fn render_shows_any_selector_of_a_shot() {
     assert!(told.contains("`layer.cloth.follow`, `layer.cloth.limit_factor`"), "{told}");
     place.expect(2, &["render", "sample:flag", "wrong.png", "--select", "layer.cloth.follow"]);
     assert!(!place.path("wrong.png").exists());
+}
+
+/// Before any bake: what goes into the layers, and how a garment was put on, where the first frame would hide it.
+#[test]
+fn render_shows_a_scene_before_it_is_baked() {
+    let place = Place::new();
+    std::fs::write(place.path("hat.obj"), "v 0 2 0\nv 1 2 0\nv 0 3 0\nf 1 2 3\n").unwrap();
+    let shot = "[input]\nsample = \"biped\"\n[[input.add]]\nfile = \"hat.obj\"\nparent = \"head\"\n[[layer]]\nkind = \"cloth\"\nmesh = \"hat\"\n";
+    std::fs::write(place.path("hat.toml"), shot).unwrap();
+    let show = |clip: &str, flags: &[&str]| {
+        place.expect(0, &[&["render", clip, "out.png", "--size", "64x48"], flags].concat());
+        place.read("out.png")
+    };
+    let pictures = [
+        show("hat.toml", &["--input", "--frame", "10"]),
+        show("hat.toml", &["--rest"]),
+        show("sample:biped", &["--rest"]),
+        show("sample:biped", &["--frame", "10"]),
+    ];
+    for (index, a) in pictures.iter().enumerate() {
+        assert!(pictures[..index].iter().all(|b| a != b), "picture {index} is one of those before");
+    }
+    assert!(!place.path("hat").exists(), "nothing is baked");
+    place.expect(2, &["render", "hat.toml", "out.png", "--rest", "--frame", "3"]);
 }
 
 #[test]

@@ -148,6 +148,9 @@ fn pictures(page: &mut String, bake: &Bake, rows: &[Row]) {
     let title = if bake.layers.is_empty() { "Input" } else { "Before and after" };
     let _ = write!(page, "<section><h2>{title}</h2><div class=\"pictures\">");
     for row in rows {
+        if let Some(told) = &row.told {
+            let _ = write!(page, "<p class=\"told\">Frame {}: {}</p>", row.frame, escape(told));
+        }
         let _ = write!(page, "<div class=\"row n{}\">", row.pictures.len());
         for (label, png) in &row.pictures {
             let _ = write!(

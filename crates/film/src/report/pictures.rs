@@ -16,6 +16,8 @@ pub(super) struct Row {
     pub(super) frame: usize,
     /// What is shown, and the picture as PNG.
     pub(super) pictures: Vec<(&'static str, Vec<u8>)>,
+    /// What is told of this frame: the pictures are close to the place.
+    pub(super) told: Option<String>,
 }
 
 /// Pictures of what a layer is made of, with what they show, as PNG.
@@ -37,6 +39,10 @@ pub(super) fn made(shot: &Shot, bake: &Bake) -> Result<Vec<Made>, Error> {
 
 /// How many frames are shown.
 const ROWS: usize = 4;
+/// Of how many warnings the place is shown.
+const PLACES: usize = 4;
+/// How near the camera comes to it, as a share of its way to the whole scene.
+const NEAR: f64 = 0.3;
 /// Large enough to see wrinkles, small enough to be mailed.
 const SIZE: [u32; 2] = [480, 400];
 /// Frames that are looked at to find the ground.
@@ -60,9 +66,12 @@ pub(super) fn rows(
     let look = Look { ground, drawing: film.drawing(), ..Look::default() };
     // a layer may give back another mesh than it got
     let painters = clips.map(Painter::new);
-    let paint = |side: usize, frame: &Frame, scalars: Option<&Scalars>| -> Result<Picture, Error> {
-        Ok(painters[side].picture(frame, &camera, &look, SIZE, scalars)?)
-    };
+    let paint_from =
+        |camera: &Camera, side: usize, frame: &Frame, scalars: Option<&Scalars>| -> Result<Picture, Error> {
+            Ok(painters[side].picture(frame, camera, &look, SIZE, scalars)?)
+        };
+    let paint =
+        |side: usize, frame: &Frame, scalars: Option<&Scalars>| paint_from(&camera, side, frame, scalars);
 
     let frames = spread(bake.clip.frame_count(), ROWS);
     let shown: Vec<(Frame, Frame)> = frames
@@ -70,7 +79,8 @@ pub(super) fn rows(
         .map(|&frame| Ok((bake.input.frame(frame)?, bake.clip.frame(frame)?)))
         .collect::<Result<_, Error>>()?;
     let strains = strains(bake, &shown);
-    let mut rows = Vec::new();
+    let places = places(bake);
+    let (mut rows, of) = (Vec::new(), frames.len() + places.len());
     for (at, (&frame, (before, after))) in frames.iter().zip(&shown).enumerate() {
         let mut pictures = vec![("input", paint(0, before, None)?.png()?)];
         if !bake.layers.is_empty() {
@@ -80,12 +90,43 @@ pub(super) fn rows(
                 None => None,
             });
         }
-        rows.push(Row { frame: bake.frames.first + frame, pictures });
-        if !go_on(at + 1, frames.len()) {
+        rows.push(Row { frame: bake.frames.first + frame, pictures, told: None });
+        if !go_on(at + 1, of) {
+            return Ok(None);
+        }
+    }
+    for (frame, place, text) in places {
+        let near = closer(&camera, place);
+        let (before, after) = (bake.input.frame(frame)?, bake.clip.frame(frame)?);
+        let pictures = vec![
+            ("input", paint_from(&near, 0, &before, None)?.png()?),
+            ("result", paint_from(&near, 1, &after, None)?.png()?),
+        ];
+        rows.push(Row { frame: bake.frames.first + frame, pictures, told: Some(text) });
+        if !go_on(rows.len(), of) {
             return Ok(None);
         }
     }
     Ok(Some(rows))
+}
+
+/// Frames of which a warning names the place, counted in the bake's clip, with that place and the warning.
+fn places(bake: &Bake) -> Vec<(usize, [f64; 3], String)> {
+    // a loop's frames are those of its last period, and what is told is of all of them
+    let told = if bake.looped.is_none() { bake.warnings() } else { Vec::new() };
+    let shown = told.iter().filter_map(|warning| {
+        let frame = warning.frames.first()?.checked_sub(bake.frames.first)?;
+        let is_there = frame < bake.clip.frame_count();
+        is_there.then_some((frame, warning.place()?, warning.text.clone()))
+    });
+    shown.take(PLACES).collect()
+}
+
+/// The same camera, close to a place.
+fn closer(camera: &Camera, place: [f64; 3]) -> Camera {
+    let mut near = Camera { target: place.into(), ..*camera };
+    near.position = near.target + NEAR * (camera.position - camera.target);
+    near
 }
 
 /// Frames of the film, where there are fields to be shown.
@@ -99,7 +140,7 @@ fn developed(
     let mut rows = Vec::new();
     for (at, &frame) in frames.iter().enumerate() {
         let pictures = vec![("film", renderer.srgb(frame)?.png()?)];
-        rows.push(Row { frame: bake.frames.first + frame, pictures });
+        rows.push(Row { frame: bake.frames.first + frame, pictures, told: None });
         if !go_on(at + 1, frames.len()) {
             return Ok(None);
         }

@@ -19,7 +19,7 @@ use super::contact::{Collider, Skin};
 use super::middles::Middles;
 use super::points::to_vectors;
 use super::sewing::{Anchor, Sewing, Sewn};
-use super::start::{Disentangled, Start};
+use super::start::{Disentangled, Start, begins_crossed};
 use super::stepping::explain;
 use super::watch::Watch;
 
@@ -292,6 +292,9 @@ impl Driver {
             let points = self.members.iter().map(|member| frame.points[member.mesh].as_slice());
             let exact = surfaces.iter().map(|surface| surface.exact.as_slice());
             collider.report(index, &points.zip(exact).collect::<Vec<_>>(), result)?;
+        }
+        if index == 0 && self.pre_roll == 0.0 {
+            result.warnings.extend(begins_crossed(&result.figures));
         }
         result.frame = frame;
         Ok(())

@@ -5,7 +5,7 @@
 use clip::{Clip, FilePath, Frame, LeadIn};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use shot::{Diagnostic, LayerError, Target};
+use shot::{Diagnostic, Figures, LayerError, Target};
 
 /// From the pose that a garment was drawn on into the first frame: everything in the scene moves there, and the garment is simulated along.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -15,7 +15,7 @@ pub struct Start {
     #[schemars(extend("minimum" = 0.01, "maximum" = 60.0, "x-usual" = [0.2, 5.0]))]
     pub seconds: f64,
     /// A file whose first frame is the pose to start in: meshes and joints of the same names are taken from it. Default: the scene at
-    /// rest, which is the bind pose of a skinned character.
+    /// rest, which is the bind pose of a skinned character, or the `frame` in which a garment was added.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pose: Option<FilePath>,
 }
@@ -39,7 +39,7 @@ impl Start {
     /// The scene in the pose.
     pub(crate) fn frame(&self, input: &Target) -> Result<Frame, LayerError> {
         match &self.pose {
-            None => Ok(input.clip.rest_frame()),
+            None => Ok(input.clip.dressed_frame()),
             Some(file) => posed(&input.clip, &input.open(file)?),
         }
     }
@@ -117,6 +117,17 @@ impl Disentangled {
             left => format!("{begin}: all led out {:.2} s before the first frame", left as f64 / rate),
         })
     }
+}
+
+/// What to do when the first frame crosses something and nothing came before it: else every frame is spent on leading it out, and takes many times as long.
+pub(crate) fn begins_crossed(figures: &Figures) -> Option<String> {
+    let of = |name: &str| figures.get(name).unwrap_or(0.0);
+    let crossings = of("intersections/obstacles") + of("intersections/each other");
+    (crossings > 0.0).then(|| {
+        format!(
+            "it begins with {crossings} crossings, and leading them out while the animation goes on takes long and may not succeed: give it the time before the first frame, by `start = {{}}` (cloth) or `pre_roll`, or draw it outside"
+        )
+    })
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Is the result worse than its input? What nobody would want is told once, with the frame to look at and what to turn.
 
-use clip::Clip;
+use clip::{Clip, Frame, StrainMeter};
 use geometry::{SurfaceQuery, Vec3};
 
 use super::LayerBake;
@@ -20,12 +20,12 @@ const JAMS: f64 = 10.0;
 const JAM_SECONDS: f64 = 5.0;
 
 impl LayerBake {
-    /// Adds to the warnings what makes the result worse than its input, `below`.
-    pub(super) fn judge(&mut self, below: &Clip, count: Option<CountCrossings>) {
+    /// Adds to the warnings what makes the result, `after`, worse than its input, `below`.
+    pub(super) fn judge(&mut self, below: &Clip, after: &Clip, count: Option<CountCrossings>) {
         let mut told = Vec::new();
-        told.extend(count.and_then(|count| self.more_crossings(below, count)));
-        told.extend(self.left(below));
-        told.extend(self.torn());
+        told.extend(count.and_then(|count| self.more_crossings(below, after, count)));
+        told.extend(self.left(below, after));
+        told.extend(self.torn(after));
         told.extend(self.jammed(below));
         self.warnings.extend(told);
     }
@@ -39,19 +39,26 @@ impl LayerBake {
         named.reduce(|most, next| if next.1 > most.1 { next } else { most })
     }
 
-    fn more_crossings(&self, below: &Clip, count: CountCrossings) -> Option<(usize, String)> {
+    fn more_crossings(&self, below: &Clip, after: &Clip, count: CountCrossings) -> Option<(usize, String)> {
         let [mesh] = self.meshes[..] else { return None };
         let (frame, ours) = self.most(|name| name == "intersections/itself")?;
         let points = below.frame(frame).ok()?.points.into_iter().nth(mesh)?;
-        let theirs = count(&points, &below.meshes.get(mesh)?.point_triangles())?;
+        let triangles = below.meshes.get(mesh)?.point_triangles();
+        let theirs = count(&points, &triangles)?;
+        if ours as usize <= CROSSINGS * theirs + FEW_CROSSINGS {
+            return None;
+        }
+        let result = after.frame(frame).ok().and_then(|frame| frame.points.into_iter().nth(mesh));
+        let place = result.and_then(|result| newly_crossed(&points, &result, &triangles, count));
         let text = format!(
-            "{ours} pairs of triangles cross each other, and {theirs} in the input: look there; `contact` keeps surfaces apart, and for flesh that is torn where parts \
-             touch at rest `separated` names a pose in which they do not"
+            "{ours} pairs of triangles cross each other, and {theirs} in the input: look {}; `contact` keeps surfaces apart, and for flesh that is torn where parts \
+             touch at rest `separated` names a pose in which they do not",
+            place.map_or_else(|| "there".into(), near)
         );
-        (ours as usize > CROSSINGS * theirs + FEW_CROSSINGS).then_some((frame, text))
+        Some((frame, text))
     }
 
-    fn left(&self, below: &Clip) -> Option<(usize, String)> {
+    fn left(&self, below: &Clip, after: &Clip) -> Option<(usize, String)> {
         let (frame, metres) = self.most(|name| name.split(',').next() == Some("distance/max"))?;
         let size = self
             .meshes
@@ -59,22 +66,55 @@ impl LayerBake {
             .filter_map(|&mesh| below.meshes.get(mesh))
             .map(|mesh| diagonal(&mesh.rest_points));
         let size = size.fold(0.0, f64::max);
+        if size <= 0.0 || metres <= FAR * size {
+            return None;
+        }
         let text = format!(
-            "a point is {metres:.2} m from where it was animated, and the mesh is {size:.2} m large: has it left? More of it can be held with `follow`, or kept near with \
-             `max_distance`"
+            "a point is {metres:.2} m from where it was animated, and the mesh is {size:.2} m large: has it left? Look {}; more of it can be held with `follow`, or kept \
+             near with `max_distance`",
+            self.farthest(below, after, frame).map_or_else(|| "there".into(), near)
         );
-        (size > 0.0 && metres > FAR * size).then_some((frame, text))
+        Some((frame, text))
     }
 
-    fn torn(&self) -> Option<(usize, String)> {
+    /// The place of the point that is farthest from where it was animated.
+    fn farthest(&self, below: &Clip, after: &Clip, frame: usize) -> Option<Vec3> {
+        let (before, after) = (below.frame(frame).ok()?, after.frame(frame).ok()?);
+        let pairs = self.meshes.iter().flat_map(|&mesh| {
+            let of = |frame: &Frame| frame.points.get(mesh).cloned().unwrap_or_default();
+            of(&before).into_iter().zip(of(&after))
+        });
+        let ways = pairs.map(|(a, b)| (vector(&a).distance(vector(&b)), vector(&b)));
+        ways.reduce(|most, next| if next.0 > most.0 { next } else { most }).map(|(_, place)| place)
+    }
+
+    fn torn(&self, after: &Clip) -> Option<(usize, String)> {
         // how many triangles are beyond their limits is no strain
         let is_strain = |name: &str| name.starts_with("strain/") && !name.starts_with("strain/beyond limits");
         let (frame, strain) = self.most(is_strain)?;
+        if strain <= TORN {
+            return None;
+        }
         let text = format!(
-            "something is stretched to {:.0} times its length: look there; more `substeps` or a stiffer material may hold it",
-            1.0 + strain / 100.0
+            "something is stretched to {:.0} times its length: look {}; more `substeps` or a stiffer material may hold it",
+            1.0 + strain / 100.0,
+            self.most_stretched(after, frame).map_or_else(|| "there".into(), near)
         );
-        (strain > TORN).then_some((frame, text))
+        Some((frame, text))
+    }
+
+    /// The middle of the edge of its meshes that is stretched most.
+    fn most_stretched(&self, after: &Clip, frame: usize) -> Option<Vec3> {
+        let mut shown = after.frame(frame).ok()?;
+        // others stand still
+        for (mesh, points) in
+            shown.points.iter_mut().enumerate().filter(|(mesh, _)| !self.meshes.contains(mesh))
+        {
+            points.clone_from(&after.meshes.get(mesh)?.rest_points);
+        }
+        let (mesh, ends) = StrainMeter::new(after).measure(frame, &shown).worst?;
+        let [a, b] = ends.map(|end| vector(&shown.points[mesh][end as usize]));
+        Some(0.5 * (a + b))
     }
 
     /// The first frame is not asked: whatever comes before it is in its time.
@@ -125,10 +165,8 @@ impl LayerBake {
         }
         if let Some((depth, point, mesh, other, p)) = deepest {
             return Some(format!(
-                "look near ({:.3}, {:.3}, {:.3}): point {point} of `{}` is animated {:.1} cm inside `{}`",
-                p.x,
-                p.y,
-                p.z,
+                "look {}: point {point} of `{}` is animated {:.1} cm inside `{}`",
+                near(p),
                 name(mesh),
                 100.0 * depth,
                 name(other)
@@ -145,15 +183,47 @@ impl LayerBake {
         }
         let (way, point, mesh, p) = fastest?;
         Some(format!(
-            "look near ({:.3}, {:.3}, {:.3}), where point {point} of `{}` is animated {:.1} cm further than in the frame before, \
+            "look {}, where point {point} of `{}` is animated {:.1} cm further than in the frame before, \
              and whether parts press against each other there",
-            p.x,
-            p.y,
-            p.z,
+            near(p),
             name(mesh),
             100.0 * way
         ))
     }
+}
+
+/// A place as sentences name it: [`Warning::place`](crate::Warning::place) reads it again.
+fn near(place: Vec3) -> String {
+    format!("near ({:.3}, {:.3}, {:.3})", place.x, place.y, place.z)
+}
+
+fn vector(p: &[f32; 3]) -> Vec3 {
+    Vec3::from(p.map(f64::from))
+}
+
+/// The middle of a triangle that crosses one before it where it did not in the input: the first `k` triangles cross more often than in the input, and
+/// the first `k − 1` do not.
+fn newly_crossed(
+    before: &[[f32; 3]],
+    after: &[[f32; 3]],
+    triangles: &[[u32; 3]],
+    count: CountCrossings,
+) -> Option<Vec3> {
+    let is_worse = |k: usize| Some(count(after, &triangles[..k])? > count(before, &triangles[..k])?);
+    let (mut fine, mut worse) = (0, triangles.len());
+    if !is_worse(worse)? {
+        return None;
+    }
+    while worse - fine > 1 {
+        let middle = (fine + worse) / 2;
+        if is_worse(middle)? {
+            worse = middle;
+        } else {
+            fine = middle;
+        }
+    }
+    let corners = triangles[worse - 1].map(|p| vector(&after[p as usize]));
+    Some(corners.into_iter().sum::<Vec3>() / 3.0)
 }
 
 fn diagonal(points: &[[f32; 3]]) -> f64 {
@@ -197,19 +267,26 @@ mod tests {
     fn told(figures: &[(&str, f64)], seconds: &[f64]) -> Vec<(usize, String)> {
         let mesh = Mesh::new("t", vec![[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], &[[0, 1, 2]]);
         let frame = Frame { points: vec![mesh.rest_points.clone()], pose: Vec::new() };
-        let frames = Arc::new(MemoryFrames::new(vec![frame; 2]));
+        let clip = |frame| {
+            Clip::new("t", 24.0, vec![mesh.clone()], None, Arc::new(MemoryFrames::new(vec![frame; 2])))
+        };
+        let mut moved = frame.clone();
+        moved.points[0][1][0] = 3.0;
         let mut layer = layer(figures, seconds);
-        layer.judge(&Clip::new("t", 24.0, vec![mesh], None, frames), Some(|_, _| Some(7)));
+        // the input crosses 7 times, the result twice as often, from its first triangle on
+        let count: CountCrossings =
+            |points, triangles| Some(if points[1][0] > 2.0 { 14 } else { 7 } * triangles.len());
+        layer.judge(&clip(frame), &clip(moved), Some(count));
         layer.warnings
     }
 
     #[test]
     fn what_is_worse_than_its_input_is_told_with_its_frame() {
         for (name, fine, bad, word) in [
-            ("intersections/itself", 34.0, 35.0, "and 7 in the input"),
-            ("distance/max", 4.2, 4.3, "has it left?"),
+            ("intersections/itself", 34.0, 35.0, "and 7 in the input: look near (1.000, 0.333, 0.000)"),
+            ("distance/max", 4.2, 4.3, "has it left? Look near (3.000, 0.000, 0.000)"),
             ("distance/max, sleeve", 4.2, 4.3, "has it left?"),
-            ("strain/tets, largest", 899.0, 901.0, "10 times its length"),
+            ("strain/tets, largest", 899.0, 901.0, "10 times its length: look near (1.500, 0.000, 0.000)"),
         ] {
             assert_eq!(told(&[(name, fine)], &[]), [], "{name}");
             let found = told(&[(name, bad)], &[]);
@@ -236,7 +313,8 @@ mod tests {
         let frame = Frame { points: vec![sheet, cube.rest_points.clone()], pose: Vec::new() };
         let frames = Arc::new(MemoryFrames::new(vec![frame; 3]));
         let mut layer = layer(&[], &[1.0, 1.0, 11.0]);
-        layer.judge(&Clip::new("t", 24.0, vec![cloth, cube], None, frames), None);
+        let clip = Clip::new("t", 24.0, vec![cloth, cube], None, frames);
+        layer.judge(&clip, &clip, None);
         let [(2, text)] = &layer.warnings[..] else { panic!("{:?}", layer.warnings) };
         assert!(
             text.contains("(0.500, 0.750, 0.500): point 1 of `skirt` is animated 25.0 cm inside `body`"),

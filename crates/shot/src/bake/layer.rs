@@ -319,6 +319,11 @@ impl<'a> Job<'a> {
         if self.have[index] {
             return Ok(());
         }
+        if index == 0 {
+            let layer = self.name();
+            let told = result.fallbacks.iter().chain(&result.warnings);
+            told.for_each(|text| context.progress.event(Event::Warning { layer, text }));
+        }
         self.keep(index, result, &running.measures)?;
         if let Some(simulation) = &running.simulation {
             self.store.write_checkpoint(index, &simulation.checkpoint())?;
@@ -396,7 +401,8 @@ impl<'a> Job<'a> {
             figures: told.iter().map(|told| told.figures.clone()).collect(),
             notes: self.store.notes(),
         };
-        layer.judge(&self.order.carried, self.order.registry.crossings());
+        let after = self.order.carried.with_frames(Arc::new(frames));
+        layer.judge(&self.order.carried, &after, self.order.registry.crossings());
         layer
     }
 

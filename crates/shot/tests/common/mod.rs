@@ -134,7 +134,7 @@ impl Simulation for Lagging {
         result.figures.add("energy/kinetic", "J", energy);
         result.figures.add("substeps", "", 1.0);
         if index == 1 {
-            result.warnings.push("it begins to swing".into());
+            result.warnings.push("it begins to swing near (0.100, 0.200, 0.300)".into());
         }
         Ok(result)
     }
