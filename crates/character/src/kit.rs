@@ -176,7 +176,7 @@ impl Kit {
 
     /// All of it as bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut out = Writer { bytes: MAGIC.to_vec() };
+        let mut out = Writer::new(MAGIC);
         out.numbers([self.step, self.beta].into_iter().chain(self.gravity.to_array()));
         out.list(&self.joint_from_rest, |out, joint| {
             out.numbers(joint.matrix3.to_cols_array().into_iter().chain(joint.translation.to_array()));
@@ -230,29 +230,12 @@ impl Kit {
             cell.corners.iter().for_each(|&v| out.count(v as usize));
             out.numbers([cell.volume]);
         });
-        let sum = checksum(&out.bytes);
-        out.bytes.extend(sum.to_le_bytes());
-        out.bytes
+        out.finished()
     }
 
     /// The reverse of [`Kit::to_bytes`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
-        let broken = |problem| Error::Packed { problem };
-        let Some((body, sum)) = bytes.split_last_chunk::<8>() else {
-            return Err(broken("there are too few of them"));
-        };
-        if !body.starts_with(&MAGIC[..5]) {
-            return Err(broken("they begin otherwise"));
-        }
-        if !body.starts_with(MAGIC) {
-            return Err(broken("they are of another version"));
-        }
-        if checksum(body) != u64::from_le_bytes(*sum) {
-            return Err(broken("they were cut short or changed"));
-        }
-        let mut input = Reader { bytes: &body[MAGIC.len()..] };
-        let kit = read(&mut input).ok_or(broken("a length or an index is wrong"))?;
-        if input.bytes.is_empty() { Ok(kit) } else { Err(broken("there are too many of them")) }
+        Reader::whole(bytes, MAGIC, read)
     }
 }
 
@@ -413,8 +396,7 @@ pub(crate) fn read_region(input: &mut Reader, joints: usize, functions: usize) -
     let joint = input.below(joints)? as u32;
     let functions = input.list(|input| Some(input.below(functions)? as u32))?;
     let count = functions.len();
-    let mut numbers = || (0..count).map(|_| input.numbers().map(|[n]| n)).collect::<Option<Vec<f64>>>();
-    let (shares, weights) = (numbers()?, numbers()?);
+    let (shares, weights) = (input.many(count)?, input.many(count)?);
     let rows = input.list(|input| input.pairs(count))?;
     if rows.len() != count {
         return None;
@@ -442,6 +424,18 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
+    /// Begins with a magic word, whose last byte is the version.
+    pub(crate) fn new(magic: &[u8; 8]) -> Self {
+        Self { bytes: magic.to_vec() }
+    }
+
+    /// All bytes, with their checksum.
+    pub(crate) fn finished(mut self) -> Vec<u8> {
+        let sum = checksum(&self.bytes);
+        self.bytes.extend(sum.to_le_bytes());
+        self.bytes
+    }
+
     pub(crate) fn count(&mut self, count: usize) {
         self.bytes.extend((count as u32).to_le_bytes());
     }
@@ -450,7 +444,11 @@ impl Writer {
         numbers.into_iter().for_each(|number| self.bytes.extend(number.to_le_bytes()));
     }
 
-    fn text(&mut self, text: &str) {
+    pub(crate) fn singles(&mut self, numbers: &[f32]) {
+        numbers.iter().for_each(|number| self.bytes.extend(number.to_le_bytes()));
+    }
+
+    pub(crate) fn text(&mut self, text: &str) {
         self.count(text.len());
         self.bytes.extend(text.as_bytes());
     }
@@ -465,14 +463,55 @@ pub(crate) struct Reader<'a> {
     bytes: &'a [u8],
 }
 
+impl<'a> Reader<'a> {
+    /// All of what a [`Writer`] with the same magic word has written.
+    pub(crate) fn whole<T>(
+        bytes: &'a [u8],
+        magic: &[u8; 8],
+        read: impl FnOnce(&mut Self) -> Option<T>,
+    ) -> Result<T, Error> {
+        let broken = |problem| Error::Packed { problem };
+        let Some((body, sum)) = bytes.split_last_chunk::<8>() else {
+            return Err(broken("there are too few of them"));
+        };
+        if !body.starts_with(&magic[..5]) {
+            return Err(broken("they begin otherwise"));
+        }
+        if !body.starts_with(magic) {
+            return Err(broken("they are of another version"));
+        }
+        if checksum(body) != u64::from_le_bytes(*sum) {
+            return Err(broken("they were cut short or changed"));
+        }
+        let mut input = Self { bytes: &body[magic.len()..] };
+        let found = read(&mut input).ok_or(broken("a length or an index is wrong"))?;
+        if input.bytes.is_empty() { Ok(found) } else { Err(broken("there are too many of them")) }
+    }
+}
+
 impl Reader<'_> {
+    /// So many numbers.
+    pub(crate) fn many(&mut self, count: usize) -> Option<Vec<f64>> {
+        // so many cannot be there: do not make room for them
+        (count <= self.bytes.len() / 8).then_some(())?;
+        (0..count).map(|_| self.numbers().map(|[number]| number)).collect()
+    }
+
+    /// So many numbers in single precision.
+    pub(crate) fn singles(&mut self, count: usize) -> Option<Vec<f32>> {
+        let (own, rest) = self.bytes.split_at_checked(count.checked_mul(4)?)?;
+        self.bytes = rest;
+        let numbers = own.as_chunks::<4>().0.iter().map(|word| f32::from_le_bytes(*word));
+        numbers.map(|number| number.is_finite().then_some(number)).collect()
+    }
+
     pub(crate) fn count(&mut self) -> Option<usize> {
         let (word, rest) = self.bytes.split_first_chunk::<4>()?;
         self.bytes = rest;
         Some(u32::from_le_bytes(*word) as usize)
     }
 
-    fn text(&mut self) -> Option<String> {
+    pub(crate) fn text(&mut self) -> Option<String> {
         let count = self.count()?;
         let (text, rest) = self.bytes.split_at_checked(count)?;
         self.bytes = rest;
@@ -516,7 +555,7 @@ impl Reader<'_> {
 }
 
 /// FNV-1a over eight bytes at a time: tells damage, no more.
-fn checksum(bytes: &[u8]) -> u64 {
+pub(crate) fn checksum(bytes: &[u8]) -> u64 {
     let mut sum = 0xcbf2_9ce4_8422_2325_u64;
     for chunk in bytes.chunks(8) {
         let mut word = [0; 8];

@@ -50,8 +50,8 @@ pub use error::Error;
 pub use flesh::{Flesh, Report, Settings};
 pub use kit::{Kit, Method};
 pub use morph::{
-    FullMorph, Kernel, Limit, Morph, MorphKit, MorphLaw, MorphPlayer, MorphReport, MorphSettings, Plasticity,
-    PoseSpace, PoseWeights, Press, Target,
+    FullMorph, Kernel, Limit, Morph, MorphKit, MorphLaw, MorphNames, MorphPlayer, MorphReport, MorphSettings,
+    Plasticity, PoseSpace, PoseWeights, Press, Target,
 };
 pub use nonlinear::Nonlinear;
 pub use player::Player;

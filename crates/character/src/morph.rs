@@ -13,6 +13,7 @@ mod inertia;
 mod interpolation;
 mod kit;
 mod locality;
+mod packed;
 mod player;
 mod polynomial;
 mod pose_space;
@@ -36,7 +37,7 @@ use target::Elastic;
 use volume::Volume;
 
 pub use full::FullMorph;
-pub use kit::{MorphKit, MorphReport};
+pub use kit::{MorphKit, MorphNames, MorphReport};
 pub use player::MorphPlayer;
 pub use pose_space::PoseSpace;
 pub use press::Press;

@@ -9,7 +9,8 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 use character::{
-    FullMorph, Joint, Morph, MorphLaw, MorphPlayer, MorphSettings, Plasticity, Press, Skin, Target,
+    FullMorph, Joint, Kernel, Morph, MorphKit, MorphLaw, MorphNames, MorphPlayer, MorphSettings, Plasticity,
+    Press, Skin, Target,
 };
 use common::{Bar, bar, bent, skinned_points};
 use geometry::Vec3;
@@ -211,4 +212,109 @@ fn targets_are_added_one_at_a_time_and_what_was_made_for_others_stays() {
         surface(&player)
     };
     assert_eq!(show(&mut one_by_one), show(&mut at_once));
+}
+
+#[test]
+fn a_packed_morph_plays_to_the_same_bits() {
+    let bar = bar(12, 24);
+    let names = MorphNames {
+        mesh: "arm".into(),
+        joints: vec!["upper".into(), "fore".into()],
+        channels: vec!["smile".into()],
+    };
+    for (law, kernel, pose_reach) in [
+        (MorphLaw::Linear, Kernel::Biharmonic, Some(0)),
+        (MorphLaw::Stvk, Kernel::Gaussian { width: 0.8 }, None),
+    ] {
+        let settings =
+            MorphSettings { tets: 300, law, kernel, pose_reach, channels: 1, ..MorphSettings::default() };
+        let kit = morph(&bar, settings, &two_targets(&bar)).kit(8, H).unwrap().named(names.clone());
+        let bytes = kit.to_bytes();
+        let again = MorphKit::from_bytes(&bytes).unwrap();
+        assert_eq!(again.to_bytes(), bytes);
+        assert_eq!((again.report(), again.names()), (kit.report(), &names));
+        let (mut one, mut other) = (MorphPlayer::new(kit), MorphPlayer::read(&bytes).unwrap());
+        for k in 0..12 {
+            let pose = bent((0.3 * f64::from(k)).sin(), 0.1);
+            for player in [&mut one, &mut other] {
+                player.step(&pose, &[0.1 * f64::from(k)], 1.0 / 60.0).unwrap();
+            }
+        }
+        assert_eq!(surface(&one), surface(&other), "{law:?}");
+        println!("{law:?}: {} bytes", bytes.len());
+        for wrong in [&bytes[..20], &bytes[..bytes.len() - 1], b"flesh", b""] {
+            assert!(MorphKit::from_bytes(wrong).is_err());
+        }
+    }
+}
+
+/// Numbers of a pose that are none count as 0, and flesh goes on.
+#[test]
+fn channels_that_are_no_numbers_count_as_none() {
+    let bar = bar(12, 24);
+    let settings = MorphSettings { tets: 300, channels: 1, ..MorphSettings::default() };
+    let [slack, flexed] = two_targets(&bar);
+    let flexed = Target { channels: vec![1.0], ..flexed };
+    let kit = morph(&bar, settings, &[slack, flexed]).kit(8, H).unwrap();
+    let play = |channel: f64| {
+        let mut player = MorphPlayer::new(kit.clone());
+        for k in 0..5 {
+            player.step(&bent(0.1 * f64::from(k), 0.0), &[channel], 1.0 / 60.0).unwrap();
+        }
+        surface(&player)
+    };
+    for wrong in [f64::NAN, f64::INFINITY] {
+        assert_eq!(play(wrong), play(0.0));
+    }
+    assert_ne!(play(0.5), play(0.0));
+}
+
+/// Inside, tets that a bone crosses are held unless they are at the skin; everywhere weights of joints are what the skin's own
+/// carry inside: harmonic, hence between them, and theirs at the skin.
+#[test]
+fn bones_hold_what_they_cross_and_weights_go_inside() {
+    let bar = bar(20, 40);
+    let settings = MorphSettings { tets: 3000, ..MorphSettings::default() };
+    let morph = morph(&bar, settings, &[]);
+    let (tets, known) = (morph.tets(), morph.known());
+    let along: Vec<Vec3> = (0..100).map(|k| Vec3::new(-0.95 + 0.0095 * f64::from(k), 0.0, 0.0)).collect();
+    let on_bone = geometry::Embedding::new(tets, &along).unwrap();
+    let mut boundary = vec![false; known.len()];
+    tets.boundary_faces().iter().flatten().for_each(|&v| boundary[v as usize] = true);
+    let deep_inside = |weights: &[f64; 4]| weights.iter().all(|w| *w > 0.05);
+    for (corners, _) in on_bone.corners().iter().zip(on_bone.weights()).filter(|(_, w)| deep_inside(w)) {
+        for &v in corners {
+            assert!(known[v as usize] || boundary[v as usize], "point {v} beside a bone is not held");
+        }
+    }
+    let held = (0..known.len()).filter(|&v| known[v]);
+    let farthest = held
+        .clone()
+        .map(|v| Vec3::new(0.0, tets.points()[v].y, tets.points()[v].z).length())
+        .fold(0.0, f64::max);
+    println!(
+        "{} points held, {farthest} m from the bones at most, edges of {} m",
+        held.count(),
+        morph.edge()
+    );
+    assert!(farthest < 2.0 * morph.edge() && (0..known.len()).all(|v| !(known[v] && boundary[v])));
+    let fore = |v: usize| morph.joint_weights()[v].iter().filter(|w| w.0 == 1).map(|w| w.1).sum::<f64>();
+    let skin = geometry::Embedding::new(tets, &bar.skin.points).unwrap();
+    let mut squares = 0.0;
+    for (p, row) in bar.skin.influences.iter().enumerate() {
+        let own: f64 = row.iter().filter(|w| w.0 == 1).map(|w| w.1).sum();
+        let places = skin.corners()[p].iter().zip(skin.weights()[p]);
+        let inside: f64 = places.map(|(&v, w)| w * fore(v as usize)).sum();
+        squares += (inside - own).powi(2);
+    }
+    let apart = (squares / bar.skin.points.len() as f64).sqrt();
+    println!("{apart} RMS from the skin's own weights");
+    assert!(apart < 0.03, "{apart}");
+    for (v, x) in tets.points().iter().enumerate() {
+        let sum: f64 = morph.joint_weights()[v].iter().map(|w| w.1).sum();
+        assert!((sum - 1.0).abs() < 1e-12 && (-1e-9..=1.0 + 1e-9).contains(&fore(v)));
+        if x.x < -0.6 {
+            assert!(fore(v) < 0.02, "{x}: {}", fore(v));
+        }
+    }
 }

@@ -14,6 +14,7 @@ use geometry::{Mat3, Vec3};
 use glam::DAffine3;
 
 use crate::frames::Frame;
+use crate::kit::{Reader, Writer};
 
 use super::basis::weighted;
 
@@ -139,6 +140,32 @@ impl ReducedMass {
             all.push(part);
         }
         Self { matrix, joints: all }
+    }
+
+    pub(crate) fn write(&self, out: &mut Writer) {
+        out.numbers(self.matrix.iter().copied());
+        out.list(&self.joints, |out, part| {
+            out.count(part.joint);
+            out.numbers(part.linear.iter().flat_map(|v| v.to_array()));
+            out.numbers(part.place.iter().flat_map(|m| m.to_cols_array()));
+            out.numbers(part.turning.iter().copied());
+        });
+    }
+
+    /// The reverse, of `r` coordinates and so many joints.
+    pub(crate) fn read(input: &mut Reader, r: usize, joints: usize) -> Option<Self> {
+        let matrix = input.many(r * r)?;
+        let joints = input.list(|input| {
+            Some(JointMass {
+                joint: input.below(joints)?,
+                linear: (0..r).map(|_| input.numbers().map(Vec3::from_array)).collect::<Option<_>>()?,
+                place: (0..r)
+                    .map(|_| Some(Mat3::from_cols_array(&input.numbers()?)))
+                    .collect::<Option<_>>()?,
+                turning: input.many(9 * r * r)?,
+            })
+        })?;
+        Some(Self { matrix, joints })
     }
 
     /// Adds `scale` times Uᵀ M [bracket] of all joints, and takes away `scale` h² of gravity's pull: `gravity` is h²g in the world.

@@ -1,6 +1,7 @@
 //! How much of every target there is, in every region of the flesh, at a pose.
 
 use crate::Error;
+use crate::kit::{Reader, Writer};
 
 use super::locality::Locality;
 use super::{Kernel, Limit, PoseSpace, PoseWeights};
@@ -58,6 +59,40 @@ impl Interpolation {
     #[must_use]
     pub(crate) fn with_limit(self, limit: Limit) -> Self {
         Self { limit, ..self }
+    }
+
+    pub(crate) fn write(&self, out: &mut Writer) {
+        out.count(self.targets);
+        out.list(&self.regions, |out, region| {
+            region.space.write(out);
+            region.weights.write(out);
+            out.list(&region.pose_of, |out, &(pose, part)| {
+                out.count(pose);
+                out.numbers([part]);
+            });
+        });
+        out.numbers(self.limit.ratios().iter().copied());
+    }
+
+    /// The reverse, for a skeleton of so many joints, whose poses have `raw` numbers.
+    pub(crate) fn read(input: &mut Reader, joints: usize, raw: usize) -> Option<Self> {
+        let targets = input.count().filter(|targets| *targets > 0)?;
+        let regions = input.list(|input| {
+            let space = PoseSpace::read(input, joints).filter(|space| space.raw_len() == raw)?;
+            let weights = PoseWeights::read(input, space.len())?;
+            let pose_of = input.list(|input| {
+                let pose = input.below(weights.len())?;
+                let [part] = input.numbers()?;
+                Some((pose, part))
+            })?;
+            (pose_of.len() == targets && weights.len() <= targets).then_some(Region {
+                space,
+                weights,
+                pose_of,
+            })
+        })?;
+        let limit = Limit::new(targets, input.many(targets.checked_mul(targets)?)?).ok()?;
+        (!regions.is_empty()).then_some(Self { targets, regions, limit })
     }
 
     /// How many weights there are: regions by targets.

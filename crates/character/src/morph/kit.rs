@@ -39,7 +39,19 @@ pub struct MorphKit {
     pub(crate) detailed: Vec<usize>,
     pub(crate) step: f64,
     pub(crate) gravity: Vec3,
-    report: MorphReport,
+    pub(super) report: MorphReport,
+    pub(super) names: MorphNames,
+}
+
+/// What a game calls the numbers of a pose and of a skin; empty where nobody said.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct MorphNames {
+    /// The mesh that is the skin.
+    pub mesh: String,
+    /// The joints, in the order of a pose.
+    pub joints: Vec<String>,
+    /// The further numbers of a pose.
+    pub channels: Vec<String>,
 }
 
 /// What a reduced model turned out to be, for reports.
@@ -84,6 +96,11 @@ impl Morph {
                 problem: problem.into(),
             });
         }
+        if self.settings.law == MorphLaw::Stvk && modes > MorphKit::MOST_STVK_MODES {
+            let range = "1 to 80 with StVK forces, whose terms grow as its fourth power";
+            return Err(Error::Range { what: "the number of modes", value: modes as f64, range });
+        }
+        let modes = modes.min(MorphKit::MOST_MODES);
         let (locality, interpolation) = self.interpolation()?;
         self.prepare_modes(modes)?;
         let basis = self.basis(modes)?;
@@ -171,6 +188,7 @@ impl Morph {
             step,
             gravity: self.settings.gravity,
             report,
+            names: MorphNames::default(),
         })
     }
 
@@ -339,6 +357,17 @@ impl MorphKit {
     /// The length of a step, in seconds.
     pub fn step(&self) -> f64 {
         self.step
+    }
+
+    /// The same with names.
+    #[must_use]
+    pub fn named(self, names: MorphNames) -> Self {
+        Self { names, ..self }
+    }
+
+    /// Names of the mesh, the joints and the further numbers of a pose.
+    pub fn names(&self) -> &MorphNames {
+        &self.names
     }
 
     /// What it turned out to be.

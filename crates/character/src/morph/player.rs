@@ -128,6 +128,11 @@ impl MorphPlayer {
         }
     }
 
+    /// The same from the kit's bytes ([`MorphKit::to_bytes`]).
+    pub fn read(bytes: &[u8]) -> Result<Self, Error> {
+        MorphKit::from_bytes(bytes).map(Self::new)
+    }
+
     /// Newton iterations to a step: one is enough for linear forces, and for real time.
     pub fn set_iterations(&mut self, iterations: usize) {
         self.iterations = iterations.max(1);

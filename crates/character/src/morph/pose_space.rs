@@ -9,6 +9,8 @@ use faer::Mat;
 use geometry::Mat3;
 use linear::{Error as LinearError, symmetric_eigen};
 
+use crate::kit::{Reader, Writer};
+
 /// The numbers of a pose, before and after they are reduced.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PoseSpace {
@@ -110,6 +112,29 @@ impl PoseSpace {
             moved[joint] = poses.iter().any(differs);
         }
         moved
+    }
+
+    pub(crate) fn write(&self, out: &mut Writer) {
+        out.list(&self.joints, |out, &(joint, parent)| {
+            out.count(joint);
+            out.count(parent);
+        });
+        out.count(self.channels);
+        out.numbers(self.mean.iter().copied());
+        out.count(self.len());
+        out.numbers(self.axes.iter().copied());
+    }
+
+    /// The reverse, for a skeleton of so many joints.
+    pub(crate) fn read(input: &mut Reader, joints: usize) -> Option<Self> {
+        let joints = input.list(|input| Some((input.below(joints)?, input.below(joints)?)))?;
+        let channels = input.count()?;
+        let count = joints.len().checked_mul(6)?.checked_add(channels)?;
+        let mean = input.many(count)?;
+        let components = input.count()?;
+        let axes = input.many(components.checked_mul(count)?)?;
+        // without numbers there is nothing to tell poses apart by
+        (count > 0 || components == 0).then_some(Self { joints, channels, mean, axes })
     }
 
     /// s: the components of a pose.

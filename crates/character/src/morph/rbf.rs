@@ -8,6 +8,7 @@ use faer::Mat;
 use faer::prelude::*;
 
 use crate::Error;
+use crate::kit::{Reader, Writer};
 
 /// φ.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
@@ -112,6 +113,28 @@ impl PoseWeights {
         }
     }
 
+    pub(crate) fn write(&self, out: &mut Writer) {
+        let width = match self.kernel {
+            Kernel::Biharmonic => 0.0,
+            Kernel::Gaussian { width } => width,
+        };
+        out.numbers([self.scale, width]);
+        out.count(self.len());
+        out.numbers(self.centres.iter().chain(&self.cardinal).copied());
+    }
+
+    /// The reverse, over a pose space of `dimension`.
+    pub(crate) fn read(input: &mut Reader, dimension: usize) -> Option<Self> {
+        let [scale, width] = input.numbers()?;
+        let kernel = if width > 0.0 { Kernel::Gaussian { width } } else { Kernel::Biharmonic };
+        let count = input.count()?;
+        let centres = input.many(count.checked_mul(dimension)?)?;
+        let cardinal = input.many(count.checked_mul(count + 1)?)?;
+        // poses that nothing tells apart are one
+        let sound = count > 0 && (dimension > 0 || count == 1) && scale >= 0.0 && width >= 0.0;
+        sound.then_some(Self { centres, dimension, kernel, scale, cardinal })
+    }
+
     /// Mean distance between targets.
     pub(crate) fn scale(&self) -> f64 {
         self.scale
@@ -156,6 +179,11 @@ impl Limit {
             return Err(Error::CountMismatch { what: "stiffness ratios", found: ratios.len(), expected });
         }
         Ok(Self { count, ratios })
+    }
+
+    /// ρⱼᵢ, row after row.
+    pub(crate) fn ratios(&self) -> &[f64] {
+        &self.ratios
     }
 
     /// Limits ω and gives τ: 1 where nothing had to be done, NaN turned to the first target.

@@ -3,6 +3,8 @@
 use geometry::Vec3;
 use glam::{Affine3A, Vec3A};
 
+use crate::kit::{Reader, Writer};
+
 /// Points to a block.
 const BLOCK: usize = 16;
 /// Numbers to a block.
@@ -41,6 +43,30 @@ impl Surface {
             starts.push(pairs.len() as u32);
         }
         Self { count, columns: columns.len(), blocks, starts, influences: pairs }
+    }
+
+    pub(crate) fn write(&self, out: &mut Writer) {
+        out.count(self.count);
+        out.singles(&self.blocks);
+        out.list(&self.starts[1..], |out, end| out.count(*end as usize));
+        out.list(&self.influences, |out, &(joint, weight)| {
+            out.count(joint as usize);
+            out.singles(&[weight]);
+        });
+    }
+
+    /// The reverse, over so many coefficients and joints.
+    pub(crate) fn read(input: &mut Reader, columns: usize, joints: usize) -> Option<Self> {
+        let count = input.count()?;
+        let blocks = input.singles(count.div_ceil(BLOCK).checked_mul((1 + columns) * WIDTH)?)?;
+        let ends = input.list(|input| input.count().map(|end| end as u32))?;
+        let influences =
+            input.list(|input| Some((input.below(joints)? as u32, *input.singles(1)?.first()?)))?;
+        let starts: Vec<u32> = std::iter::once(0).chain(ends).collect();
+        let sound = starts.len() == count + 1
+            && starts.is_sorted()
+            && starts.last().is_some_and(|&last| last as usize == influences.len());
+        sound.then_some(Self { count, columns, blocks, starts, influences })
     }
 
     pub(crate) fn len(&self) -> usize {
