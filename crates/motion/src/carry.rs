@@ -76,8 +76,14 @@ impl Carry<'_> {
             let mut pose = target[frame].clone();
             let rise = rise(data.origin());
             (0..3).for_each(|k| pose[k] += rise[k]);
-            let reach =
-                Reach { body: self.body, terrain: self.onto, pose: &pose, goals: &goals, above: &above };
+            let reach = Reach {
+                body: self.body,
+                terrain: self.onto,
+                pose: &pose,
+                goals: &goals,
+                above: &above,
+                learnt: None,
+            };
             reach.solve(&pose, data)
         };
         let frames = (0..target.len()).into_par_iter().with_min_len(4);

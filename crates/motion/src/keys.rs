@@ -11,10 +11,13 @@ use crate::prior::{Likelihood, Wanted, flags};
 use crate::reach::{Goal, Reach};
 use crate::recursion::Data;
 use crate::spline::Spline;
+use crate::trajectory::Drag;
 use crate::variation::Variation;
 
 /// How near a resting point comes to its place in a key, in m.
 const REST: f64 = 1e-4;
+/// How near a dragged point comes to where it is dragged, in m.
+const DRAGGED: f64 = 1e-3;
 /// How near a foot in the air comes to its first path, in m.
 const PATH: f64 = 0.02;
 /// How high a foot is carried on its first path, in m.
@@ -65,21 +68,55 @@ impl Keys<'_> {
         self.contacts.iter().find(|contact| contact.sole == sole && contact.frames.contains(&frame))
     }
 
+    /// Poses whose points are dragged, in place: feet that rest stay, and the rest of the body does what people do, where that is known.
+    pub(crate) fn drag(
+        &self,
+        motion: &mut [Vec<f64>],
+        drags: &[Drag],
+        prior: Option<&Likelihood>,
+    ) -> Result<(), Error> {
+        let mut data = Data::new(self.body);
+        let above: Vec<(usize, Vec3)> = self.soles.iter().map(|sole| (sole.joint, sole.point)).collect();
+        let poses = prior.map(Likelihood::poses).transpose()?;
+        let learnt = prior.zip(poses.as_ref());
+        let mut frames: Vec<usize> = drags.iter().map(|drag| drag.frame).collect();
+        frames.sort_unstable();
+        frames.dedup();
+        for frame in frames {
+            let own = drags.iter().filter(|drag| drag.frame == frame);
+            let dragged =
+                own.map(|drag| Goal { joint: drag.joint, point: drag.point, place: drag.to, unit: DRAGGED });
+            let goals: Vec<Goal> = self.standing(frame).chain(dragged).collect();
+            let pose = motion[frame].clone();
+            let (body, terrain) = (self.body, self.terrain);
+            let reach = Reach { body, terrain, pose: &pose, goals: &goals, above: &above, learnt };
+            let start = match prior {
+                Some(prior) => prior.nearest_pose(&pose, terrain, &mut |q| reach.cost(q, &mut data)),
+                None => pose.clone(),
+            };
+            motion[frame] = reach.solve(&start, &mut data)?;
+        }
+        Ok(())
+    }
+
+    /// Where points that rest at a frame should be.
+    fn standing(&self, frame: usize) -> impl Iterator<Item = Goal> + '_ {
+        self.soles.iter().enumerate().filter_map(move |(index, sole)| {
+            let place = self.resting(index, frame)?.anchor;
+            Some(Goal { joint: sole.joint, point: sole.point, place, unit: REST })
+        })
+    }
+
     /// Puts the key poses of a motion onto ground and footsteps, in place; says how far each had to go.
     pub(crate) fn project(&self, motion: &mut [Vec<f64>], frames: &[usize]) -> Result<Vec<Key>, Error> {
         let mut data = Data::new(self.body);
         let mut keys = Vec::with_capacity(frames.len());
         let above: Vec<(usize, Vec3)> = self.soles.iter().map(|sole| (sole.joint, sole.point)).collect();
         for &frame in frames {
-            let goals: Vec<Goal> = (self.soles.iter().enumerate())
-                .filter_map(|(index, sole)| {
-                    let place = self.resting(index, frame)?.anchor;
-                    Some(Goal { joint: sole.joint, point: sole.point, place, unit: REST })
-                })
-                .collect();
+            let goals: Vec<Goal> = self.standing(frame).collect();
             let pose = motion[frame].clone();
             let (body, terrain) = (self.body, self.terrain);
-            let reach = Reach { body, terrain, pose: &pose, goals: &goals, above: &above };
+            let reach = Reach { body, terrain, pose: &pose, goals: &goals, above: &above, learnt: None };
             motion[frame] = reach.solve(&pose, &mut data)?;
             let projected = apart(self.body, &pose, &motion[frame]).0;
             keys.push(Key { frame, projected, ..Key::default() });
@@ -120,7 +157,8 @@ impl Keys<'_> {
                 |(index, _): &(usize, &Sole)| prior.is_none() || self.resting(*index, frame).is_some();
             let goals: Vec<Goal> = self.soles.iter().enumerate().filter(bound).map(goal).collect();
             let pose = &between[frame];
-            let reach = Reach { body: self.body, terrain: self.terrain, pose, goals: &goals, above: &above };
+            let (body, terrain) = (self.body, self.terrain);
+            let reach = Reach { body, terrain, pose, goals: &goals, above: &above, learnt: None };
             reach.solve(pose, data)
         };
         let poses = (0..between.len()).into_par_iter().with_min_len(4);

@@ -13,10 +13,13 @@
 
 mod articulation;
 mod example;
+mod experts;
 mod field;
 mod file;
 mod likelihood;
 mod minimise;
+mod mixture;
+mod pose;
 mod process;
 mod start;
 mod state;
@@ -29,10 +32,13 @@ pub(crate) use self::example::flags;
 pub use self::field::FieldArrow;
 pub(crate) use self::likelihood::PriorRows;
 pub use self::likelihood::{Guide, Likelihood, Manner};
+pub(crate) use self::mixture::Mixture;
+pub(crate) use self::pose::Poses;
 pub(crate) use self::start::Wanted;
 
 use self::articulation::Articulation;
-use self::process::{Effort, Process, Samples};
+use self::experts::Experts;
+use self::process::{Effort, Samples};
 use self::state::View;
 use self::subspace::Subspace;
 use crate::body::Body;
@@ -51,8 +57,10 @@ pub struct Prior {
     means: Vec<Quat>,
     states: Subspace,
     forces: Subspace,
-    process: Process,
+    process: Experts,
     library: Library,
+    /// Whether forces are contact forces and torques, apart.
+    apart: bool,
 }
 
 /// The states that were learnt from, one take after the other.
@@ -74,13 +82,16 @@ pub struct Learning {
     pub build: Build,
     /// Samples that stand for all in the process: more are nearer to the exact one and slower.
     pub inducing: usize,
-    /// The most frames; of more, every second, third, … is learnt from.
+    /// The most frames of one process; of more, heaps of states each have one of their own.
     pub most: usize,
+    /// Whether contact forces and joint torques are learnt apart, instead of all generalised forces together: where plates were measured, or where
+    /// a solve's division between two feet is to be trusted.
+    pub apart: bool,
 }
 
 impl Default for Learning {
     fn default() -> Self {
-        Self { build: Build::default(), inducing: 300, most: 20_000 }
+        Self { build: Build::default(), inducing: 300, most: 20_000, apart: false }
     }
 }
 
@@ -97,7 +108,9 @@ pub struct Size {
     pub states: usize,
     /// Principal components of forces.
     pub forces: usize,
-    /// Inducing samples.
+    /// Processes, each of its own states.
+    pub experts: usize,
+    /// Inducing samples of all of them.
     pub inducing: usize,
 }
 
@@ -129,10 +142,11 @@ impl Prior {
             (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for example in examples {
             starts.push(states.len());
-            let view = View::new(&example.body, &joints, &means, example.body.mass());
+            let view = View::new(&example.body, &joints, &means, example.body.mass()).apart(learning.apart);
+            let spoken = example.forces_of(learning.apart);
             for frame in 0..example.moments.len() {
                 states.push(view.state(&example.moments[frame], &example.terrain));
-                forces.push(view.force(&example.moments[frame].q, &example.forces[frame]));
+                forces.push(view.force(&example.moments[frame].q, &spoken[frame]));
                 resting.push(example.resting[frame]);
             }
         }
@@ -140,18 +154,18 @@ impl Prior {
             return Err(Error::TooShort { frames: states.len(), needed: 20 });
         }
         let first = &examples[0];
-        let view = View::new(&first.body, &joints, &means, first.body.mass());
+        let view = View::new(&first.body, &joints, &means, first.body.mass()).apart(learning.apart);
         let state_space = Subspace::fit(&states, state_scale(&states, view.pose_size()), ENERGY)?;
         let force_space = Subspace::fit(&forces, first.force_scale(&view), ENERGY)?;
         let inputs: Vec<Vec<f64>> = states.iter().map(|s| state_space.coordinates(s)).collect();
         let outputs: Vec<Vec<f64>> =
             forces.iter().map(|g| whitened(&force_space, &force_space.coordinates(g))).collect();
-        let stride = inputs.len().div_ceil(learning.most.max(1));
-        let pick = |list: &[Vec<f64>]| list.iter().step_by(stride).cloned().collect::<Vec<_>>();
         let effort = Effort { inducing: learning.inducing.max(1), ..Effort::default() };
-        let process = Process::learn(Samples { inputs: &pick(&inputs), outputs: &pick(&outputs) }, &effort)?;
+        let samples = Samples { inputs: &inputs, outputs: &outputs };
+        let process = Experts::learn(samples, &effort, learning.most)?;
         let library = Library { frame_rate_hz, starts, states: inputs.concat(), resting };
-        Ok(Self { articulation, means, states: state_space, forces: force_space, process, library })
+        let apart = learning.apart;
+        Ok(Self { articulation, means, states: state_space, forces: force_space, process, library, apart })
     }
 
     /// What it is made of.
@@ -162,6 +176,7 @@ impl Prior {
             balls: self.means.len(),
             states: self.states.dimension(),
             forces: self.forces.dimension(),
+            experts: self.process.experts.len(),
             inducing: self.process.center_count(),
         }
     }
@@ -181,7 +196,7 @@ impl Prior {
     pub fn error(&self, example: &Example) -> f64 {
         let view = self.view(&example.body, example.body.mass());
         let (mut wrong, mut all) = (0.0, 0.0);
-        for (moment, u) in example.moments.iter().zip(&example.forces) {
+        for (moment, u) in example.moments.iter().zip(example.forces_of(self.apart)) {
             let y = self.states.coordinates(&view.state(moment, &example.terrain));
             let z = self.forces.coordinates(&view.force(&moment.q, u));
             let mean = self.process.predict(&y, false).mean;
@@ -194,7 +209,7 @@ impl Prior {
     }
 
     pub(crate) fn view(&self, body: &Body, mass: f64) -> View {
-        View::new(body, &self.articulation.joints(), &self.means, mass)
+        View::new(body, &self.articulation.joints(), &self.means, mass).apart(self.apart)
     }
 }
 

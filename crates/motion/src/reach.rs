@@ -1,7 +1,7 @@
 //! Poses that reach: the pose nearest to a given one, points of which are where they should be.
 //!
 //! ```text
-//! minimise  ‖q ⊖ q̂‖²_σ + Σ ‖x_k(q) − X_k‖²/σ_k² + Σ min(height, 0)²/σ_g²
+//! minimise  ‖q ⊖ q̂‖²_σ + Σ ‖x_k(q) − X_k‖²/σ_k² + Σ min(height, 0)²/σ_g²  [ − 2 ln p(q), with a prior, σ larger ]
 //! ```
 //!
 //! Levenberg–Marquardt on one pose. What cannot be reached is come near to.
@@ -12,6 +12,7 @@ use linear::{BlockBandMatrix, add_gram};
 use crate::body::{Body, LinkKind};
 use crate::error::Error;
 use crate::ground::Terrain;
+use crate::prior::{Likelihood, Poses};
 use crate::recursion::Data;
 use crate::rotation::right_jacobian_inverse;
 
@@ -20,6 +21,8 @@ const UNITS: [f64; 3] = [0.05, 0.08, 0.2];
 /// σ_g, in m.
 const GROUND: f64 = 2e-4;
 const ITERATIONS: usize = 40;
+/// How much looser a pose is held where it is known how people hold themselves.
+const LOOSE: f64 = 4.0;
 
 /// Where a point of a joint should be.
 #[derive(Clone, Copy, Debug)]
@@ -42,6 +45,8 @@ pub(crate) struct Reach<'a> {
     pub(crate) goals: &'a [Goal],
     /// Points that stay above the ground: joint, and place in its frame.
     pub(crate) above: &'a [(usize, Vec3)],
+    /// How people hold themselves, where that is to count.
+    pub(crate) learnt: Option<(&'a Likelihood<'a>, &'a Poses)>,
 }
 
 impl Reach<'_> {
@@ -94,7 +99,7 @@ impl Reach<'_> {
         let (mut entries, mut residuals) = (vec![0.0; n * n], vec![0.0; n]);
         for (index, link) in body.links.iter().enumerate() {
             let (d, count) = (link.first_dof, link.kind.dofs());
-            let unit = UNITS[index.min(2)];
+            let unit = UNITS[index.min(2)] * if self.learnt.is_some() { LOOSE } else { 1.0 };
             let turned = match link.kind {
                 LinkKind::Ball => right_jacobian_inverse(Vec3::from_slice(&off[d..])),
                 _ => Mat3::IDENTITY,
@@ -126,7 +131,17 @@ impl Reach<'_> {
                 add(joint, x, normal * height, GROUND, &[normal]);
             }
         }
+        if let Some((likelihood, poses)) = self.learnt {
+            let (rows, off) = likelihood.pose_rows(poses, body, q, self.terrain);
+            entries.extend(rows);
+            residuals.extend(off);
+        }
         (entries, residuals)
+    }
+
+    /// What a pose costs.
+    pub(crate) fn cost(&self, q: &[f64], data: &mut Data) -> f64 {
+        self.rows(q, data).1.iter().map(|r| r * r).sum()
     }
 }
 
@@ -144,7 +159,8 @@ mod tests {
         let joint = body.joints().len() - 2;
         let place = data.point(&body, joint, Vec3::ZERO) + Vec3::new(0.03, 0.05, -0.04);
         let goals = [Goal { joint, point: Vec3::ZERO, place, unit: 1e-4 }];
-        let reach = Reach { body: &body, terrain: &terrain, pose: &pose, goals: &goals, above: &[] };
+        let reach =
+            Reach { body: &body, terrain: &terrain, pose: &pose, goals: &goals, above: &[], learnt: None };
         let found = reach.solve(&pose, &mut data).unwrap();
         data.kinematics(&body, &found);
         assert!(data.point(&body, joint, Vec3::ZERO).distance(place) < 1e-4);
@@ -154,7 +170,7 @@ mod tests {
         let low = data.point(&body, joint, Vec3::ZERO).y;
         let floor = Terrain::Plane(Ground::level(low + 0.02));
         let above = [(joint, Vec3::ZERO)];
-        let lifted = Reach { body: &body, terrain: &floor, pose: &pose, goals: &[], above: &above };
+        let lifted = Reach { terrain: &floor, goals: &[], above: &above, ..reach };
         let lifted = lifted.solve(&pose, &mut data).unwrap();
         data.kinematics(&body, &lifted);
         assert!(floor.height(data.point(&body, joint, Vec3::ZERO)) > -1e-4);

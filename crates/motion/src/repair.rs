@@ -5,20 +5,22 @@ use geometry::Vec3;
 
 use crate::body::Body;
 use crate::carry::Carry;
-use crate::contacts::{Contact, Detection, Sole, contacts, ground_height, soles};
+use crate::contacts::{Contact, Detection, Sole, contacts, ground_height, soles, tracks};
 use crate::error::Error;
 use crate::external::External;
 use crate::ground::{Ground, Terrain};
 use crate::keys::{Key, Keys};
+use crate::paper::Formulation;
 use crate::prior::{Guide, Likelihood, Wanted, flags};
-use crate::report::{Report, report};
+use crate::report::Report;
 use crate::schedule::schedule;
-use crate::solve::{Limits, Solution, solve, solve_from};
-
-use crate::spacetime::{Spacetime, Weights};
+use crate::solve::{Limits, Solution, first_spline};
+use crate::spacetime::Weights;
+use crate::spline::Spline;
 use crate::take::{Build, Take};
-use crate::timing::Timing;
+use crate::trajectory::{Drag, Sight, Trajectory};
 use crate::variation::Variation;
+use crate::windows::Staged;
 
 /// How near keys are kept, in m: what counts as one unit of distance from them.
 const KEPT: f64 = 3e-4;
@@ -45,6 +47,12 @@ pub struct Repair {
     /// Frames of the take that are kept as they are, once they stand on the ground. With any, the first two and
     /// the last two are kept too.
     pub keys: Vec<usize>,
+    /// How `keys` were drawn. Over a picture: what is across the line of sight is kept of them, but of the first two and last two frames all.
+    pub sight: Sight,
+    /// Points that are dragged: those frames are keys too, in poses that are found.
+    pub drags: Vec<Drag>,
+    /// Paths that points go along.
+    pub trajectories: Vec<Trajectory>,
     /// In m/s².
     pub gravity: Vec3,
     /// Coefficient of friction.
@@ -69,6 +77,8 @@ pub struct Repair {
     pub prior: Option<Guide>,
     /// Which of the motions that fit: 0 is the likeliest, every other number another one, where keys alone are kept.
     pub variation: u32,
+    /// How it is solved for.
+    pub formulation: Formulation,
     /// When to be content.
     pub limits: Limits,
 }
@@ -78,6 +88,9 @@ impl Default for Repair {
         Self {
             follow: 0.02,
             keys: Vec::new(),
+            sight: Sight::Space,
+            drags: Vec::new(),
+            trajectories: Vec::new(),
             gravity: Vec3::new(0.0, -9.81, 0.0),
             friction: 0.8,
             ground: None,
@@ -90,6 +103,7 @@ impl Default for Repair {
             free: Weights { follow: 0.4, turn: 0.4, torque: 50.0, ..Weights::default() },
             prior: None,
             variation: 0,
+            formulation: Formulation::default(),
             limits: Limits::default(),
         }
     }
@@ -118,91 +132,125 @@ pub struct Repaired {
     pub strangeness: Vec<f64>,
 }
 
-/// What is known before anything is solved for.
-struct Setting<'a> {
-    body: Body,
-    likelihood: Option<Likelihood<'a>>,
-    /// Coordinates of the take, carried onto the ground.
-    target: Vec<Vec<f64>>,
-    terrain: Terrain,
-    soles: Vec<Sole>,
-    contacts: Vec<Contact>,
-    /// Frames that are kept.
-    frames: Vec<usize>,
-    /// The ground, where footsteps may move on it.
-    plane: Option<Ground>,
-    /// Seconds of a frame.
-    step: f64,
-}
-
 impl Repair {
     /// Repairs a take.
     pub fn run(&self, take: &Take) -> Result<Repaired, Error> {
-        let free = self.follow == f64::INFINITY && !self.keys.is_empty();
+        let staged = self.stage(take)?;
+        let mut window = self.window(&staged, None)?;
+        if window.seam.is_none() {
+            return Ok(window.repaired);
+        }
+        let mut whole = window.repaired.solution;
+        while let Some(seam) = window.seam {
+            window = self.window(&staged, Some(&seam))?;
+            whole.append(window.repaired.solution);
+        }
+        self.finished(&staged, 0..staged.target.len(), whole)
+    }
+
+    /// Whether what lies between keys is made anew.
+    fn is_free(&self) -> bool {
+        self.follow == f64::INFINITY && !(self.keys.is_empty() && self.drags.is_empty())
+    }
+
+    /// What a take is to become, before anything is solved for.
+    pub fn stage(&self, take: &Take) -> Result<Staged, Error> {
+        let free = self.is_free();
         for (what, value) in [("follow", if free { 1.0 } else { self.follow }), ("friction", self.friction)] {
             if !(value > 0.0 && value.is_finite()) {
                 return Err(Error::Value { what, value, expected: "it must be positive" });
             }
         }
-        let setting = self.setting(take, free)?;
-        let Setting { body, likelihood, mut target, terrain, soles, contacts, frames, plane, step } = setting;
-        let keeper = Keys { body: &body, terrain: &terrain, soles: &soles, contacts: &contacts };
-        let mut keys = keeper.project(&mut target, &frames)?;
-        let mut guess = None;
-        if free {
-            let leading = likelihood.as_ref().filter(|likelihood| likelihood.leads());
-            let (poses, spline) = keeper.guess(&target, &frames, step, leading)?;
-            (target, guess) = (poses, Some(spline));
-            if let Some(variation) = self.varied(step) {
-                keeper.vary(&mut target, &frames, VARIED * self.free.turn, variation);
+        let mut staged = self.setting(take, free)?;
+        let likelihood = self.likelihood(&staged.body, &staged.build, staged.step)?;
+        let leading = likelihood.as_ref().filter(|likelihood| likelihood.leads());
+        let keeper = Keys {
+            body: &staged.body,
+            terrain: &staged.terrain,
+            soles: &staged.soles,
+            contacts: &staged.contacts,
+        };
+        let (target, frames) = (&mut staged.target, &staged.frames);
+        keeper.drag(target, &self.drags, leading)?;
+        staged.trajectories = self.paths(&staged.body, target)?;
+        staged.keys = keeper.project(target, frames)?;
+        staged.guess = match free {
+            true => {
+                let (poses, spline) = keeper.guess(target, frames, staged.step, leading)?;
+                *target = poses;
+                if let Some(variation) = self.varied(staged.step) {
+                    keeper.vary(target, frames, VARIED * self.free.turn, variation);
+                }
+                spline
             }
-        }
-        let mut weights = if free { self.free } else { Weights { follow: self.follow, ..self.weights } };
-        if plane.is_some() {
-            weights.place = weights.follow;
-        }
-        let mut attention = vec![1.0; target.len()];
-        frames.iter().for_each(|&frame| attention[frame] = (weights.follow / KEPT).powi(2));
-        let problem = Spacetime {
-            body: &body,
-            gravity: self.gravity,
-            terrain: &terrain,
-            friction: self.friction,
-            soles: &soles,
-            contacts: &contacts,
-            target: &target,
-            attention: &attention,
-            external: &self.external,
-            weights,
-            prior: likelihood.as_ref(),
+            false => first_spline(&staged.body, target, take.frame_rate_hz)?,
         };
-        let mut solution = match guess {
-            Some(spline) => solve_from(&problem, spline, &self.limits)?,
-            None => solve(&problem, take.frame_rate_hz, &self.limits)?,
-        };
-        if plane.is_some() {
-            let timing = Timing::new(&problem, &frames, take.frame_rate_hz);
-            solution = timing.improve(&problem, solution, &self.limits)?;
+        if staged.plane.is_some() {
+            staged.weights.place = staged.weights.follow;
         }
-        let coordinates = solution.coordinates(&body);
-        keeper.measure(&mut keys, &target, &coordinates);
-        let contacts = solution.contacts.clone();
-        let report = report(&Spacetime { contacts: &contacts, ..problem }, &solution, &coordinates);
-        let strangeness = likelihood
-            .as_ref()
-            .map_or_else(Vec::new, |prior| prior.strange(&solution.spline, &body, &terrain));
-        let take = take.with_coordinates(&body, &coordinates);
-        Ok(Repaired { take, terrain, soles, contacts, keys, solution, report, body, strangeness })
+        staged.attention = vec![1.0; target.len()];
+        let kept = (staged.weights.follow / KEPT).powi(2);
+        frames.iter().for_each(|&frame| staged.attention[frame] = kept);
+        Ok(staged)
+    }
+
+    /// A prior bound to a body.
+    pub(crate) fn likelihood(
+        &self,
+        body: &Body,
+        build: &Build,
+        step: f64,
+    ) -> Result<Option<Likelihood<'_>>, Error> {
+        let guide = self.prior.as_ref().filter(|_| self.is_free());
+        let worn: f64 = build.add.iter().map(|worn| worn.1).sum();
+        let mut likelihood =
+            guide.map(|guide| Likelihood::new(guide, body, body.mass() - worn)).transpose()?;
+        likelihood.iter_mut().for_each(|likelihood| likelihood.variation = self.varied(step));
+        Ok(likelihood)
+    }
+
+    /// The frames whose poses are kept whole.
+    fn frames(&self, count: usize) -> Result<Vec<usize>, Error> {
+        if self.keys.is_empty() && self.drags.is_empty() {
+            return Ok(Vec::new());
+        }
+        let dragged = self.drags.iter().map(|drag| drag.frame);
+        let whole = match self.sight {
+            Sight::Space => self.keys.iter().copied().chain(dragged).collect::<Vec<_>>(),
+            // those that were drawn over a picture are trajectories of one frame, if they are there
+            _ => {
+                Keys::frames(&self.keys, count)?;
+                dragged.collect()
+            }
+        };
+        Keys::frames(&whole, count)
+    }
+
+    /// Trajectories, those of keys that were drawn over a picture among them.
+    fn paths(&self, body: &Body, target: &[Vec<f64>]) -> Result<Vec<Trajectory>, Error> {
+        let mut paths = self.trajectories.clone();
+        if self.sight == Sight::Space || self.keys.is_empty() {
+            return Ok(paths);
+        }
+        let whole = self.frames(target.len())?;
+        let joints: Vec<(usize, Vec3)> = (0..body.joints().len()).map(|joint| (joint, Vec3::ZERO)).collect();
+        for (joint, track) in tracks(body, target, &joints).into_iter().enumerate() {
+            let mut places = vec![None; target.len()];
+            for &key in self.keys.iter().filter(|key| !whole.contains(key)) {
+                places[key] = Some(track[key]);
+            }
+            paths.push(Trajectory { joint, point: Vec3::ZERO, sight: self.sight, unit: KEPT, places });
+        }
+        Ok(paths)
     }
 
     fn varied(&self, step: f64) -> Option<Variation> {
-        (self.variation > 0).then_some(Variation { seed: self.variation, step })
+        (self.variation > 0).then_some(Variation { seed: self.variation, step, first: 0 })
     }
 
     /// Who moves, on what, and when and where feet rest, as far as that is known.
-    fn setting(&self, take: &Take, free: bool) -> Result<Setting<'_>, Error> {
-        let guide = self.prior.as_ref().filter(|_| free);
-        let build = match guide {
+    fn setting(&self, take: &Take, free: bool) -> Result<Staged, Error> {
+        let build = match self.prior.as_ref().filter(|_| free) {
             Some(guide) => {
                 guide.prior.check(take)?;
                 guide.prior.built(&self.build)
@@ -210,13 +258,8 @@ impl Repair {
             None => self.build.clone(),
         };
         let body = take.body(&build)?;
-        let worn: f64 = build.add.iter().map(|worn| worn.1).sum();
-        let mut likelihood =
-            guide.map(|guide| Likelihood::new(guide, &body, body.mass() - worn)).transpose()?;
         let step = 1.0 / take.frame_rate_hz;
-        if let Some(likelihood) = &mut likelihood {
-            likelihood.variation = self.varied(step);
-        }
+        let likelihood = self.likelihood(&body, &build, step)?;
         let mut target = take.coordinates(&body);
         let ground = match self.ground {
             Some(ground) => ground,
@@ -230,15 +273,13 @@ impl Repair {
             contacts = carry.contacts(&contacts);
             target = carry.motion(&target, &contacts)?;
         }
-        let frames = match self.keys.is_empty() {
-            true => Vec::new(),
-            false => Keys::frames(&self.keys, target.len())?,
-        };
+        let frames = self.frames(target.len())?;
         let plane = match terrain {
             Terrain::Plane(plane) if plane.velocity == Vec3::ZERO => Some(plane),
             _ => None,
         };
-        let plane = plane.filter(|_| self.footsteps == Footsteps::Free);
+        let constrained = self.formulation == Formulation::Constrained;
+        let plane = plane.filter(|_| self.footsteps == Footsteps::Free && constrained);
         let leading = likelihood.as_ref().filter(|likelihood| likelihood.leads());
         if let (Some(plane), Some(leading)) = (plane, leading) {
             let resting = at_keys(&contacts, &frames, target.len());
@@ -246,7 +287,25 @@ impl Repair {
             let wanted = Wanted { body: &body, terrain: &terrain, motion, keys, resting: &resting, step };
             contacts = schedule(leading, &wanted, &soles, &plane);
         }
-        Ok(Setting { body, likelihood, target, terrain, soles, contacts, frames, plane, step })
+        let weights = if free { self.free } else { Weights { follow: self.follow, ..self.weights } };
+        let guess = Spline { controls: Vec::new(), step };
+        Ok(Staged {
+            take: take.clone(),
+            build,
+            body,
+            target,
+            terrain,
+            soles,
+            contacts,
+            frames,
+            plane,
+            step,
+            guess,
+            keys: Vec::new(),
+            trajectories: Vec::new(),
+            attention: Vec::new(),
+            weights,
+        })
     }
 }
 

@@ -34,6 +34,8 @@ pub struct Report {
     pub follow: Vec<f64>,
     /// The frame of the largest distance.
     pub worst_frame: usize,
+    /// Largest distance of a point from its trajectory, as far as that is seen, m.
+    pub trajectory: f64,
     /// Where the take hovers: frames in which nothing bears it although it does not fall, and how many newtons are missing there.
     pub unborne: Option<(Range<usize>, f64)>,
 }
@@ -66,6 +68,11 @@ pub fn report(problem: &Spacetime, solution: &Solution, coordinates: &[Vec<f64>]
             if along > 0.01 * weight {
                 report.friction = report.friction.max(across / along);
             }
+        }
+        for path in problem.trajectories {
+            let x = data.point(body, path.joint, path.point);
+            let off = path.place(frame).map_or(0.0, |place| path.sight.off(place, x));
+            report.trajectory = report.trajectory.max(off);
         }
         for (joint, x, force, _) in problem.external.at(body, frame, &data) {
             data.point_jacobian(body, joint, x, |k, j| u[k] -= j.dot(force));

@@ -252,7 +252,8 @@ fn on_the_floor(take: &Take) -> Result<Take, Error> {
     let mut poses = Vec::with_capacity(target.len());
     for (frame, pose) in target.iter().enumerate() {
         let goals = led.goals(frame);
-        let reach = Reach { body: &body, terrain: &terrain, pose, goals: &goals, above: &points };
+        let reach =
+            Reach { body: &body, terrain: &terrain, pose, goals: &goals, above: &points, learnt: None };
         poses.push(reach.solve(pose, &mut data)?);
     }
     Ok(take.with_coordinates(&body, &poses))

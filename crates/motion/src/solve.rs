@@ -20,6 +20,9 @@ const CHUNK: usize = 64;
 /// What a multiplier's pivot keeps of itself, in units of the constraint's own.
 const SOFTNESS: f64 = 1e-9;
 
+/// What holds control points still that are decided.
+const HELD: f64 = 1e14;
+
 /// Deviation of the window, in seconds, that the take is smoothed with before the first iteration.
 const START_SMOOTHING: f64 = 0.02;
 
@@ -109,6 +112,7 @@ pub fn solve_from(problem: &Spacetime, spline: Spline, limits: &Limits) -> Resul
         return Err(Error::Root { joint });
     }
     problem.external.check(problem.body)?;
+    problem.trajectories.iter().try_for_each(|path| path.check(problem.body))?;
     let plan = Plan::new(problem, spline.step);
     let forces = shares(&plan);
     let places = plan.stands.iter().map(|stands| vec![Vec3::ZERO; stands.len()]).collect();
@@ -275,6 +279,12 @@ impl<'a> Method<'a> {
             let rows = self.row_index(frame);
             (rows..rows + 6).for_each(|row| self.band.add(row, row, -SOFTNESS));
         }
+        for block in 0..self.plan.problem.pinned {
+            for index in self.band.first(block)..self.band.first(block) + n {
+                self.band.add(index, index, HELD);
+                right[index] = 0.0;
+            }
+        }
         self.band.factorize()?;
         self.band.solve_refined(&mut right);
         let multipliers = (0..frames).flat_map(|frame| {
@@ -344,7 +354,7 @@ impl<'a> Method<'a> {
         let body = self.plan.problem.body;
         let n = body.dof_count();
         let mut next = self.iterate.clone();
-        for (block, control) in next.spline.controls.iter_mut().enumerate() {
+        for (block, control) in next.spline.controls.iter_mut().enumerate().skip(self.plan.problem.pinned) {
             let first = self.band.first(block);
             let change: Vec<f64> = step[first..first + n].iter().map(|x| share * x).collect();
             body.integrate(&self.iterate.spline.controls[block], &change, control);
@@ -395,7 +405,7 @@ impl<'a> Method<'a> {
 
     fn largest_change(&self, step: &[f64]) -> f64 {
         let n = self.plan.problem.body.dof_count();
-        let controls = (0..self.plan.frames() + 2).flat_map(|block| {
+        let controls = (self.plan.problem.pinned..self.plan.frames() + 2).flat_map(|block| {
             let first = self.band.first(block);
             step[first..first + n].iter()
         });

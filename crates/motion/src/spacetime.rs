@@ -6,6 +6,7 @@
 //!
 //! ```text
 //! minimise  Σ_i h ( ‖x − x̂‖²/σ_x² + ‖q ⊖ q̂‖²/σ_q² + ‖τ‖²/σ_τ² + ‖q̈‖²/σ_a²        near the take, small torques
+//!                 + ‖x_p − X_p‖²/σ_p²                                               points on their trajectories
 //!                 + ‖x_c − X_c‖²/σ_c² + min(height, 0)²/σ_g²                        resting points rest, the others stay above
 //!                 + ‖f‖²/σ_f² + ‖ḟ‖²/σ_r² − μ log ψ(f)                              forces in their cones
 //!                 − 2 w ln p(u, q, q̇) )                                             as people move, with a prior
@@ -29,6 +30,7 @@ use crate::recursion::Data;
 use crate::rotation::right_jacobian_inverse;
 use crate::spline::{Moment, Slope, Spline};
 use crate::stand::{CREEP, Stand, stands};
+use crate::trajectory::Trajectory;
 
 /// How much each aim counts: what is thought of as one unit of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -90,10 +92,14 @@ pub struct Spacetime<'a> {
     pub attention: &'a [f64],
     /// Forces from outside.
     pub external: &'a External,
+    /// Paths that points go along.
+    pub trajectories: &'a [Trajectory],
     /// How much each aim counts.
     pub weights: Weights,
     /// How people move, where that is known.
     pub prior: Option<&'a Likelihood<'a>>,
+    /// Control points at the beginning that are decided already.
+    pub pinned: usize,
 }
 
 /// Sole points that rest at a frame: the point, its place, and the contact's index at the frame before.
@@ -129,7 +135,7 @@ pub(crate) struct Plan<'a> {
     /// Joints that are followed.
     pub(crate) followed: Vec<usize>,
     /// Their places in the take, by frame.
-    places: Vec<Vec<Vec3>>,
+    pub(crate) places: Vec<Vec<Vec3>>,
     /// N.
     pub(crate) body_weight: f64,
     pub(crate) step: f64,
@@ -206,10 +212,10 @@ impl<'a> Plan<'a> {
 /// Scratch of one thread.
 pub(crate) struct Scratch {
     pub(crate) data: Data,
-    derivatives: Derivatives,
+    pub(crate) derivatives: Derivatives,
     pub(crate) moment: Moment,
-    slope: Slope,
-    u: Vec<f64>,
+    pub(crate) slope: Slope,
+    pub(crate) u: Vec<f64>,
     difference: Vec<f64>,
     parts: [Vec<f64>; 3],
 }
@@ -246,19 +252,25 @@ pub(crate) struct Local {
 }
 
 /// Rows of a frame, being written.
-struct Rows<'a> {
+pub(crate) struct Rows<'a> {
     width: usize,
     columns: [usize; 3],
-    force_column: usize,
+    pub(crate) force_column: usize,
     slope: &'a Slope,
     body: &'a Body,
-    entries: Vec<f64>,
-    residuals: Vec<f64>,
+    pub(crate) entries: Vec<f64>,
+    pub(crate) residuals: Vec<f64>,
 }
 
-impl Rows<'_> {
+impl<'a> Rows<'a> {
+    /// None yet, of this width, of a body with n degrees of freedom.
+    pub(crate) fn new(width: usize, n: usize, slope: &'a Slope, body: &'a Body) -> Self {
+        let columns = [0, n, width - n];
+        Self { width, columns, force_column: 2 * n, slope, body, entries: Vec::new(), residuals: Vec::new() }
+    }
+
     /// Adds a row given by its slopes by position, velocity and acceleration.
-    fn push(&mut self, parts: &[&[f64]], residual: f64, weight: f64) {
+    pub(crate) fn push(&mut self, parts: &[&[f64]], residual: f64, weight: f64) {
         let start = self.entries.len();
         self.entries.resize(start + self.width, 0.0);
         let row = &mut self.entries[start..];
@@ -309,8 +321,13 @@ impl Plan<'_> {
         let (problem, body, w) = (self.problem, self.problem.body, &self.problem.weights);
         iterate.spline.frame(body, frame, &mut s.moment);
         s.data.inverse_dynamics(body, &s.moment.q, &s.moment.v, &s.moment.a, problem.gravity, &mut s.u);
-        let mut sum = problem.prior.map_or(0.0, |prior| prior.value(frame, &s.moment, &s.u, problem.terrain));
+        let together = problem.prior.filter(|prior| !prior.is_apart());
+        let mut sum = together.map_or(0.0, |prior| prior.value(frame, &s.moment, &s.u, problem.terrain));
         self.torques(frame, &iterate.forces[frame], &s.data, &mut s.u);
+        if let Some(prior) = problem.prior.filter(|prior| prior.is_apart()) {
+            let parts = self.parts(frame, &iterate.forces[frame], &s.u);
+            sum += prior.value(frame, &s.moment, &parts, problem.terrain);
+        }
         let attention = problem.attention[frame];
         for (&joint, place) in self.followed.iter().zip(&self.places[frame]) {
             sum += attention * (s.data.point(body, joint, Vec3::ZERO) - *place).length_squared()
@@ -322,6 +339,9 @@ impl Plan<'_> {
         }
         let torque = self.torque_unit();
         sum += s.u[6..].iter().map(|tau| (tau / torque).powi(2)).sum::<f64>();
+        for (path, x, place) in self.on_paths(frame, &s.data) {
+            sum += (path.sight.off(place, x) / path.unit).powi(2);
+        }
         for (_, place) in self.points(iterate, frame, &s.data) {
             sum += match place {
                 Place::Anchor(off, _) => (off / w.anchor).length_squared(),
@@ -376,8 +396,19 @@ impl Plan<'_> {
         begins.into_iter().chain(ends)
     }
 
+    /// Trajectories that want something at a frame, where their points are, and where they should be.
+    pub(crate) fn on_paths<'b>(
+        &'b self,
+        frame: usize,
+        data: &'b Data,
+    ) -> impl Iterator<Item = (&'b Trajectory, Vec3, Vec3)> {
+        self.problem.trajectories.iter().filter_map(move |path| {
+            Some((path, data.point(self.problem.body, path.joint, path.point), path.place(frame)?))
+        })
+    }
+
     /// What every sole point does: resting ones are off their place, the others at a height.
-    fn points<'b>(
+    pub(crate) fn points<'b>(
         &'b self,
         iterate: &'b Iterate,
         frame: usize,
@@ -406,28 +437,34 @@ impl Plan<'_> {
         s.data.inverse_dynamics_derivatives(body, q, v, a, problem.gravity, &mut s.u, &mut s.derivatives);
         let forces = &iterate.forces[frame];
         // before contacts and pushes are taken away: the prior speaks of all forces together
-        let learnt =
-            problem.prior.map(|prior| prior.rows(frame, &s.moment, &s.u, &s.derivatives, problem.terrain));
+        let together = problem.prior.filter(|prior| !prior.is_apart());
+        let mut learnt =
+            together.map(|prior| prior.rows(frame, &s.moment, &s.u, &s.derivatives, problem.terrain));
         self.torques(frame, forces, &s.data, &mut s.u);
         self.force_slopes(frame, forces, s);
+        if let Some(prior) = problem.prior.filter(|prior| prior.is_apart()) {
+            let parts = self.parts(frame, forces, &s.u);
+            let mut slopes = s.derivatives.clone();
+            for slope in [&mut slopes.by_position, &mut slopes.by_velocity, &mut slopes.by_acceleration] {
+                slope[..6 * n].fill(0.0);
+            }
+            learnt = Some(prior.rows(frame, &s.moment, &parts, &slopes, problem.terrain));
+        }
         let width = 3 * n + self.extra(frame);
         let slope = std::mem::take(&mut s.slope);
-        let mut rows = Rows {
-            width,
-            columns: [0, n, width - n],
-            force_column: 2 * n,
-            slope: &slope,
-            body,
-            entries: Vec::with_capacity(width * (6 + n + 3 * (self.followed.len() + problem.soles.len()))),
-            residuals: Vec::new(),
-        };
+        let mut rows = Rows::new(width, n, &slope, body);
+        rows.entries.reserve(width * (6 + n + 3 * (self.followed.len() + problem.soles.len())));
         self.dynamics_rows(frame, s, &mut rows);
         self.place_rows(iterate, frame, s, &mut rows);
-        if let (Some(PriorRows { residuals, parts }), Some(prior)) = (&learnt, problem.prior) {
+        if let (Some(PriorRows { residuals, parts, by_forces }), Some(prior)) = (&learnt, problem.prior) {
             let weight = prior.weight.sqrt();
             for (row, &residual) in residuals.iter().enumerate() {
                 let own = parts.each_ref().map(|part| &part[row * n..(row + 1) * n]);
+                let at = rows.entries.len() + rows.force_column;
                 rows.push(&own, residual, weight);
+                if let Some(by_forces) = by_forces.get(row * n..(row + 1) * n).filter(|_| prior.is_apart()) {
+                    self.contact_slopes(frame, &s.data, by_forces, weight, &mut rows.entries[at..]);
+                }
             }
         }
         let constraint: Vec<f64> = rows.entries.drain(..6 * width).collect();
@@ -461,8 +498,35 @@ impl Plan<'_> {
         local
     }
 
+    /// ( force under the first foot, under the second one, τ ) in N and N·m, of what [`Self::torques`] left.
+    fn parts(&self, frame: usize, forces: &[Vec3], u: &[f64]) -> Vec<f64> {
+        let mut parts = u.to_vec();
+        parts[..6].fill(0.0);
+        for (active, &force) in self.active[frame].iter().zip(forces) {
+            let first = 3 * self.problem.soles[active.sole].foot.min(1);
+            (0..3).for_each(|k| parts[first + k] += force[k] * self.body_weight);
+        }
+        parts
+    }
+
+    /// What contact forces do to a row that is given by its slopes by [`Self::parts`].
+    fn contact_slopes(&self, frame: usize, data: &Data, by_parts: &[f64], weight: f64, columns: &mut [f64]) {
+        let body = self.problem.body;
+        for (index, active) in self.active[frame].iter().enumerate() {
+            let sole = &self.problem.soles[active.sole];
+            let x = data.point(body, sole.joint, sole.point);
+            let mut slope = Vec3::from_slice(&by_parts[3 * sole.foot.min(1)..]);
+            data.point_jacobian(body, sole.joint, x, |k, j| {
+                if k >= 6 {
+                    slope -= j * by_parts[k];
+                }
+            });
+            (slope * (weight * self.body_weight)).write_to_slice(&mut columns[3 * index..3 * index + 3]);
+        }
+    }
+
     /// −∂(Jᵀf)/∂q into the derivatives.
-    fn force_slopes(&self, frame: usize, forces: &[Vec3], s: &mut Scratch) {
+    pub(crate) fn force_slopes(&self, frame: usize, forces: &[Vec3], s: &mut Scratch) {
         let (body, n) = (self.problem.body, self.problem.body.dof_count());
         let matrix = &mut s.derivatives.by_position;
         for (active, &force) in self.active[frame].iter().zip(forces) {
@@ -524,6 +588,10 @@ impl Plan<'_> {
                 let x = s.data.point(body, joint, Vec3::ZERO);
                 jacobian(&s.data, joint, x, x - *place, follow, rows, &[Vec3::X, Vec3::Y, Vec3::Z]);
             }
+        }
+        for (path, x, place) in self.on_paths(frame, &s.data) {
+            let across: Vec<Vec3> = path.sight.directions(place).collect();
+            jacobian(&s.data, path.joint, x, x - place, 1.0 / path.unit, rows, &across);
         }
         let first = rows.force_column + 3 * self.active[frame].len();
         for (index, place) in self.points(iterate, frame, &s.data) {

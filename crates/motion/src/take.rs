@@ -52,6 +52,17 @@ impl Take {
         self.roots.len()
     }
 
+    /// Some of its frames.
+    pub fn part(&self, frames: std::ops::Range<usize>) -> Self {
+        let frames = frames.start.min(self.frame_count())..frames.end.min(self.frame_count());
+        Self {
+            roots: self.roots[frames.clone()].to_vec(),
+            rotations: self.rotations[frames].to_vec(),
+            bones: self.bones.clone(),
+            ..*self
+        }
+    }
+
     /// Whether its lists belong together and are numbers.
     pub fn check(&self) -> Result<(), Error> {
         let (frames, joints) = (self.frame_count(), self.bones.len());

@@ -16,12 +16,14 @@ pub(crate) struct Variation {
     pub(crate) seed: u32,
     /// Seconds of a frame.
     pub(crate) step: f64,
+    /// The frame of the motion that is counted as 0.
+    pub(crate) first: usize,
 }
 
 impl Variation {
     /// The noise of a row at a frame: of deviation 1, its covariance a Gaussian of time.
     pub(crate) fn at(&self, row: usize, frame: usize) -> f64 {
-        let time = frame as f64 * self.step / CORRELATION;
+        let time = (self.first + frame) as f64 * self.step / CORRELATION;
         let wave = |k: usize| {
             let (rate, _) = normals(self.seed, row, 2 * k);
             let phase = std::f64::consts::TAU * uniform(self.seed, row, 4 * k + 3);
@@ -56,11 +58,11 @@ mod tests {
         let (mut square, mut product, mut apart) = (0.0, 0.0, 0.0);
         let (lag, rows) = (9, 2000);
         for row in 0..rows {
-            let noise = Variation { seed: 3, step };
+            let noise = Variation { seed: 3, step, first: 0 };
             let (a, b) = (noise.at(row, 40), noise.at(row, 40 + lag));
             square += a * a / f64::from(rows as u32);
             product += a * b / f64::from(rows as u32);
-            apart += a * Variation { seed: 4, step }.at(row, 40) / f64::from(rows as u32);
+            apart += a * Variation { seed: 4, step, first: 0 }.at(row, 40) / f64::from(rows as u32);
         }
         let expected = (-0.5 * (lag as f64 * step / CORRELATION).powi(2)).exp();
         assert!(

@@ -81,3 +81,29 @@ fn a_heavy_shoe_is_leant_away_from() {
     // it leans away from either shoe, by half a degree and not by the paper's one; without a prior next to nothing
     assert!(left - right > 0.6 && left - right > 2.0 * (left_bare - right_bare), "{left} {right}");
 }
+
+/// Forces under the feet and torques learnt apart, from what a solve made of takes: a walk comes back as well, and obeys physics.
+#[test]
+fn contact_forces_and_torques_may_be_learnt_apart() {
+    let takes: Vec<Take> = [Style::NORMAL, Style::PROUD].iter().map(|style| walk(style, 2.0)).collect();
+    let style = Style { stride: 1.05, length: 0.95, ..Style::PROUD };
+    let take = walk(&style, 1.0);
+    let offs = [false, true].map(|apart_forces| {
+        let learning = Learning { inducing: 80, apart: apart_forces, ..Learning::default() };
+        let prior = Prior::learn(&takes, &learning).unwrap();
+        let read = Prior::from_bytes(&prior.to_bytes()).unwrap();
+        assert_eq!(read, prior);
+        let guide = Some(Guide::new(Arc::new(prior)));
+        let repair = Repair { follow: f64::INFINITY, keys: vec![0], prior: guide, ..Repair::default() };
+        let result = repair.run(&take).unwrap();
+        let report = &result.report;
+        assert!(result.solution.converged, "{} iterations, {report:?}", result.solution.iterations);
+        assert!(report.root_residual < 1e-6 && report.cone_violations == 0, "{report:?}");
+        let off = apart(&result, &take);
+        eprintln!("apart {apart_forces}: {off:.2} cm, {} iterations", result.solution.iterations);
+        off
+    });
+    let torque = apart(&made(&take, &[0], Build::default(), false), &take);
+    eprintln!("least torque {torque:.2} cm");
+    assert!(offs[1] < 1.5 * offs[0] && offs[1] < 0.7 * torque, "{offs:?} {torque}");
+}

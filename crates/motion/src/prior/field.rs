@@ -5,14 +5,15 @@ use geometry::{Quat, Random, Vec3};
 
 use super::Prior;
 use crate::body::Body;
+use crate::error::Error;
 use crate::ground::{Ground, Terrain};
 use crate::recursion::Data;
 use crate::spline::Moment;
 
 /// Steps a second while a motion runs forward.
 const STEPS: f64 = 480.0;
-/// Deviations of the samples around a learnt state, in those of all states.
-const AROUND: f64 = 0.1;
+/// Deviations of the states that motions begin with, in those of the mixture: what is likely, and no more.
+const BREADTH: f64 = 0.25;
 /// Numbers of a pose, and of a velocity or a force, before the balls'.
 const POSE: usize = 4;
 const RATE: usize = 6;
@@ -61,20 +62,21 @@ impl Prior {
         (0..self.library.resting.len()).map(|index| self.in_plane(self.learnt(index))).collect()
     }
 
-    /// A motion that the field alone runs forward, from a state drawn around a learnt one: at every step the force that is foretold, and
+    /// A motion that the field alone runs forward, from a state drawn from the mixture of those that were learnt (paper, eq. 5): at every step the force that is foretold, and
     /// what it makes of the body. Level ground at height 0; frames at the rate that was learnt at. Nothing pulls it back to what was
     /// learnt, so it leaves that after a while: it is to be looked at.
-    pub fn run_forward(&self, body: &Body, gravity: Vec3, seed: u64, seconds: f64) -> Vec<Moment> {
-        let mut random = Random::new(seed);
-        let from = random.below(self.library.resting.len());
-        // the sum of twelve uniform numbers is as good as normal
-        let mut normal = || (0..12).map(|_| random.unit()).sum::<f64>() - 6.0;
-        let y: Vec<f64> = self
-            .learnt(from)
-            .iter()
-            .zip(&self.states.spread)
-            .map(|(y, s)| y + AROUND * s * normal())
-            .collect();
+    pub fn run_forward(
+        &self,
+        body: &Body,
+        gravity: Vec3,
+        seed: u64,
+        seconds: f64,
+    ) -> Result<Vec<Moment>, Error> {
+        if self.apart {
+            let problem = "it tells contact forces and torques apart: they move a body that stands on something, and here is nothing";
+            return Err(Error::PriorFile { problem });
+        }
+        let y = self.initial()?.draw(&mut Random::new(seed), BREADTH);
         let terrain = Terrain::Plane(Ground::level(0.0));
         let (mut here, mut data) = (self.moment(body, &y), Data::new(body));
         let every = (STEPS / self.library.frame_rate_hz).round().max(1.0) as usize;
@@ -93,7 +95,7 @@ impl Prior {
             let (before, way): (Vec<f64>, Vec<f64>) = (q.clone(), v.iter().map(|v| step * v).collect());
             body.integrate(&before, &way, q);
         }
-        motion
+        Ok(motion)
     }
 
     /// Where moments are in the plane of the first two components.

@@ -4,13 +4,14 @@
 use geometry::{Quat, Vec3};
 
 use super::articulation::Articulation;
+use super::experts::Experts;
 use super::process::Process;
 use super::subspace::Subspace;
 use super::{Library, Prior};
 use crate::error::Error;
 
 const WORD: &[u8; 8] = b"ftprior\0";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// FNV-1a.
 fn checksum(bytes: &[u8]) -> u64 {
@@ -38,10 +39,16 @@ impl Prior {
             [mean, scale, basis, spread].iter().for_each(|x| list(&mut out, x));
             list(&mut out, &[*noise]);
         }
-        let Process { lengths, centers, signal, noise, weights, features, known } = &self.process;
-        [lengths, centers, signal, noise, weights, features, known].iter().for_each(|x| list(&mut out, x));
+        let Experts { experts, centers, spread, shares, .. } = &self.process;
+        count(&mut out, experts.len());
+        for Process { lengths, centers, signal, noise, weights, features, known } in experts {
+            let lists = [lengths, centers, signal, noise, weights, features, known];
+            lists.iter().for_each(|x| list(&mut out, x));
+        }
+        [centers, spread, shares].iter().for_each(|x| list(&mut out, x));
         let Library { frame_rate_hz, starts, states, resting } = &self.library;
         list(&mut out, &[*frame_rate_hz]);
+        count(&mut out, usize::from(self.apart));
         count(&mut out, starts.len());
         starts.iter().for_each(|&start| count(&mut out, start));
         list(&mut out, states);
@@ -159,6 +166,16 @@ impl<'a> Input<'a> {
         (sizes && sound).then_some(process)
     }
 
+    fn experts(&mut self, inputs: usize, outputs: usize) -> Option<Experts> {
+        let count = self.count()?;
+        let experts = (0..count).map(|_| self.process(inputs, outputs)).collect::<Option<Vec<Process>>>()?;
+        let [centers, spread, shares] = [self.list()?, self.list()?, self.list()?];
+        let sizes = centers.len() == count * inputs && spread.len() == inputs && shares.len() == count;
+        let sound = count > 0 && sizes && spread.iter().all(|s| *s > 0.0);
+        let sound = sound && shares.iter().all(|s| *s >= 0.0) && shares.iter().sum::<f64>() > 0.5;
+        sound.then(|| Experts::new(experts, centers, spread, shares))
+    }
+
     fn prior(&mut self) -> Option<Prior> {
         let articulation = self.articulation()?;
         let balls = articulation.joints().len();
@@ -172,8 +189,13 @@ impl<'a> Input<'a> {
         }
         let states = self.subspace(10 + 6 * balls)?;
         let forces = self.subspace(6 + 3 * balls)?;
-        let process = self.process(states.dimension(), forces.dimension())?;
+        let process = self.experts(states.dimension(), forces.dimension())?;
         let [frame_rate_hz]: [f64; 1] = self.list()?.try_into().ok()?;
+        let apart = match self.count()? {
+            0 => false,
+            1 => true,
+            _ => return None,
+        };
         let starts = (0..self.count()?).map(|_| self.count()).collect::<Option<Vec<usize>>>()?;
         let list = self.list()?;
         let frames = self.count()?;
@@ -186,6 +208,6 @@ impl<'a> Input<'a> {
             && rising
             && starts.last().is_some_and(|&last| last < frames);
         let library = Library { frame_rate_hz, starts, states: list, resting };
-        sound.then_some(Prior { articulation, means, states, forces, process, library })
+        sound.then_some(Prior { articulation, means, states, forces, process, library, apart })
     }
 }

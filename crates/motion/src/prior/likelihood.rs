@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::mixture::Mixture;
 use super::state::{Parts, View};
 use super::subspace::{Subspace, dot};
 use super::{Prior, whitened};
@@ -15,7 +16,7 @@ use crate::variation::Variation;
 /// Keeps the root of the logarithm smooth where the process is as sure as it can be.
 const SMOOTH: f64 = 1e-4;
 /// σ of poses outside of their subspace where that is all there is, in rad and m.
-const EIGEN_POSE: f64 = 0.02;
+pub(crate) const EIGEN_POSE: f64 = 0.02;
 
 /// How a prior takes part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,10 +65,12 @@ pub struct Likelihood<'a> {
 pub(crate) struct PriorRows {
     pub(crate) residuals: Vec<f64>,
     pub(crate) parts: Parts,
+    /// Slopes by the generalised forces, of the first rows.
+    pub(crate) by_forces: Vec<f64>,
 }
 
 /// (1 − B Bᵀ) S over σ, by rows.
-fn outside(space: &Subspace, noise: f64) -> Vec<f64> {
+pub(crate) fn outside(space: &Subspace, noise: f64) -> Vec<f64> {
     let n = space.size();
     let mut rows = vec![0.0; n * n];
     for i in 0..n {
@@ -81,7 +84,7 @@ fn outside(space: &Subspace, noise: f64) -> Vec<f64> {
     rows
 }
 
-fn times(rows: &[f64], x: &[f64], mean: &[f64], out: &mut Vec<f64>) {
+pub(crate) fn times(rows: &[f64], x: &[f64], mean: &[f64], out: &mut Vec<f64>) {
     let off: Vec<f64> = x.iter().zip(mean).map(|(x, m)| x - m).collect();
     out.extend(rows.chunks_exact(off.len()).map(|row| dot(row, &off)));
 }
@@ -100,6 +103,43 @@ impl<'a> Likelihood<'a> {
             Some(poses) => [outside(poses, EIGEN_POSE), Vec::new()],
         };
         Ok(Self { prior, view, weight: guide.weight, outside, poses, variation: None })
+    }
+
+    /// States that motions begin with.
+    pub(crate) fn initial(&self) -> Result<Mixture, Error> {
+        self.prior.initial()
+    }
+
+    /// −2 ln p of a state to begin with, as rows.
+    pub(crate) fn initial_rows(&self, initial: &Mixture, moment: &Moment, terrain: &Terrain) -> PriorRows {
+        let (states, size) = (&self.prior.states, self.view.state_size());
+        let (residuals, by_y) = initial.rows(&states.coordinates(&self.view.state(moment, terrain)));
+        let mut rows = vec![0.0; residuals.len() * size];
+        for (row, by_y) in rows.chunks_exact_mut(size).zip(by_y.chunks_exact(states.dimension())) {
+            for (k, c) in by_y.iter().enumerate() {
+                let component = states.component(k).iter().zip(&states.scale);
+                row.iter_mut().zip(component).for_each(|(to, (b, scale))| *to += c * b * scale);
+            }
+        }
+        let n = moment.v.len();
+        let mut parts: Parts = std::array::from_fn(|_| vec![0.0; residuals.len() * n]);
+        self.view.lift_state(&rows, moment, terrain, &mut parts);
+        PriorRows { residuals, parts, by_forces: Vec::new() }
+    }
+
+    /// σ of what lies outside of a subspace, if that is what a row of [`Self::rows`] is about.
+    pub(crate) fn outside_noise(&self, row: usize) -> Option<f64> {
+        let (components, forces) = (self.prior.forces.dimension(), self.prior.forces.size());
+        match row {
+            _ if row < components || row == components + forces => None,
+            _ if row < components + forces => Some(self.prior.forces.noise),
+            _ => Some(self.prior.states.noise),
+        }
+    }
+
+    /// Whether it speaks of contact forces and torques apart, and not of all generalised forces together.
+    pub(crate) fn is_apart(&self) -> bool {
+        self.prior.apart && self.poses.is_none()
     }
 
     /// Whether it says where to begin: eigen-poses were never asked to.
@@ -157,7 +197,8 @@ impl<'a> Likelihood<'a> {
         let process = &self.prior.process;
         let y = self.prior.states.coordinates(&self.view.state(moment, terrain));
         let variance = process.predict(&y, false).variance;
-        let shares = (0..variance.len()).map(|k| (variance[k] - process.noise[k]) / process.signal[k]);
+        let share = |k: usize| ((variance[k] - process.noise[k]) / process.signal[k]).max(0.0);
+        let shares = (0..variance.len()).map(share);
         shares.sum::<f64>() / variance.len().max(1) as f64
     }
 
@@ -184,7 +225,7 @@ impl<'a> Likelihood<'a> {
             }
             self.outside[0].chunks_exact(poses.size()).for_each(|row| push(row, &|_| 1.0));
             self.view.lift_state(&rows, moment, terrain, &mut parts);
-            return PriorRows { residuals, parts };
+            return PriorRows { residuals, parts, by_forces: Vec::new() };
         }
         let state = self.view.state(moment, terrain);
         let found = prior.process.predict(&prior.states.coordinates(&state), true);
@@ -198,7 +239,7 @@ impl<'a> Likelihood<'a> {
             over_forces.extend(row.map(|(b, scale)| b * scale / unit));
         }
         over_forces.extend_from_slice(&self.outside[1]);
-        self.view.lift_force(&over_forces, &moment.q, u, derivatives, &mut parts);
+        let by_forces = self.view.lift_force(&over_forces, &moment.q, u, derivatives, &mut parts);
         // over states: ∂(r/σ) = −(∂μ + r ∂σ²/2σ²)/σ, nothing, the logarithm's, what is outside
         let mut over_states = vec![0.0; residuals.len() * size];
         let mut lift = |row: usize, by_y: &[f64]| {
@@ -226,13 +267,13 @@ impl<'a> Likelihood<'a> {
         lift(q + forces, &logs.iter().map(|x| 0.5 * x / unsure).collect::<Vec<_>>());
         over_states[(q + forces + 1) * size..].copy_from_slice(&self.outside[0]);
         self.view.lift_state(&over_states, moment, terrain, &mut parts);
-        PriorRows { residuals, parts }
+        PriorRows { residuals, parts, by_forces }
     }
 }
 
 impl Prior {
     /// Principal components of the poses alone.
-    fn pose_space(&self, size: usize) -> Result<Subspace, Error> {
+    pub(crate) fn pose_space(&self, size: usize) -> Result<Subspace, Error> {
         let poses: Vec<Vec<f64>> = self
             .library
             .states
@@ -268,7 +309,7 @@ mod tests {
         for manner in [Manner::Forces, Manner::Poses] {
             let guide = Guide { manner, ..Guide::new(prior.clone()) };
             let mut likelihood = Likelihood::new(&guide, &body, 60.0).unwrap();
-            likelihood.variation = Some(Variation { seed: 1, step: 1.0 / 30.0 });
+            likelihood.variation = Some(Variation { seed: 1, step: 1.0 / 30.0, first: 0 });
             let Moment { q, v, a } = &moment;
             data.inverse_dynamics_derivatives(&body, q, v, a, gravity, &mut u, &mut derivatives);
             let rows = likelihood.rows(3, &moment, &u, &derivatives, &terrain);

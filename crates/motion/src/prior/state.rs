@@ -33,6 +33,8 @@ pub(crate) struct View {
     /// Its mass without what is worn, in kg.
     mass: f64,
     dofs: usize,
+    /// Whether contact forces and torques are told apart: u is then ( force under the first foot, under the second one, τ ).
+    apart: bool,
 }
 
 /// Rows over degrees of freedom: slopes by position, velocity, acceleration.
@@ -46,7 +48,17 @@ impl View {
             (link.first_coordinate, link.first_dof)
         };
         let balls = joints.iter().map(place).collect();
-        Self { balls, means: means.to_vec(), mass, dofs: body.dof_count() }
+        Self { balls, means: means.to_vec(), mass, dofs: body.dof_count(), apart: false }
+    }
+
+    /// The same where contact forces and torques are told apart.
+    pub(crate) fn apart(self, apart: bool) -> Self {
+        Self { apart, ..self }
+    }
+
+    /// Whether contact forces and torques are told apart.
+    pub(crate) fn is_apart(&self) -> bool {
+        self.apart
     }
 
     /// First coordinates of the balls.
@@ -93,8 +105,12 @@ impl View {
     /// g, of generalised forces by degrees of freedom.
     pub(crate) fn force(&self, q: &[f64], u: &[f64]) -> Vec<f64> {
         let mut g = Vec::with_capacity(self.force_size());
-        g.extend((Quat::from_slice(&q[3..]).conjugate() * Vec3::from_slice(u)).to_array());
-        g.extend_from_slice(&u[3..6]);
+        let root_from_world = Quat::from_slice(&q[3..]).conjugate();
+        g.extend((root_from_world * Vec3::from_slice(u)).to_array());
+        match self.apart {
+            true => g.extend((root_from_world * Vec3::from_slice(&u[3..])).to_array()),
+            false => g.extend_from_slice(&u[3..6]),
+        }
         self.balls.iter().for_each(|&(_, d)| g.extend_from_slice(&u[d..d + 3]));
         g.iter_mut().for_each(|g| *g /= self.mass);
         g
@@ -131,7 +147,7 @@ impl View {
         }
     }
 
-    /// Rows over g, by rows, as rows over degrees of freedom; added to `parts`. u are the generalised forces.
+    /// Rows over g, by rows, as rows over degrees of freedom; added to `parts`. u are the generalised forces. Returns the rows over u.
     pub(crate) fn lift_force(
         &self,
         rows: &[f64],
@@ -139,21 +155,24 @@ impl View {
         u: &[f64],
         derivatives: &Derivatives,
         parts: &mut Parts,
-    ) {
+    ) -> Vec<f64> {
         let (n, size) = (self.dofs, self.force_size());
         let count = rows.len() / size.max(1);
         let root = Mat3::from_quat(Quat::from_slice(&q[3..]));
         let turned = skew(root.transpose() * Vec3::from_slice(u)).transpose();
+        let other = skew(root.transpose() * Vec3::from_slice(&u[3..])).transpose();
         let mut lifted = vec![0.0; count * n];
         for (row, g) in rows.chunks_exact(size).enumerate() {
             let to = &mut lifted[row * n..(row + 1) * n];
             let linear = Vec3::from_slice(g) / self.mass;
             add(to, 0, root * linear);
-            add(to, 3, Vec3::from_slice(&g[3..]) / self.mass);
+            let second = Vec3::from_slice(&g[3..]) / self.mass;
+            add(to, 3, if self.apart { root * second } else { second });
             for (k, &(_, d)) in self.balls.iter().enumerate() {
                 add(to, d, Vec3::from_slice(&g[RATE + 3 * k..]) / self.mass);
             }
-            add(&mut parts[0][row * n..(row + 1) * n], 3, turned * linear);
+            let turns = turned * linear + if self.apart { other * second } else { Vec3::ZERO };
+            add(&mut parts[0][row * n..(row + 1) * n], 3, turns);
         }
         let left = MatRef::from_row_major_slice(&lifted, count, n);
         let slopes = [&derivatives.by_position, &derivatives.by_velocity, &derivatives.by_acceleration];
@@ -161,6 +180,7 @@ impl View {
             let to = MatMut::from_row_major_slice_mut(&mut part[..count * n], count, n);
             matmul(to, Accum::Add, left, MatRef::from_row_major_slice(slope, n, n), 1.0, Par::Seq);
         }
+        lifted
     }
 }
 
