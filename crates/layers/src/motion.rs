@@ -2,30 +2,36 @@
 //! poses, under gravity, masses, ground and forces of one's choice. The mathematics is in the crate `motion`.
 
 mod figure;
+mod paths;
 mod physics;
 mod retarget;
 mod settings;
+mod simulation;
+mod told;
 
 use std::sync::Arc;
 
 use geometry::Vec3;
 use motion::{
-    Build, External, Ground, Guide, Prior, Push, Relief, Repair, Repaired, Segment, Spring, Terrain,
+    Build, External, Formulation, Ground, Guide, Paper, Prior, Push, Relief, Repair, Spring, Subspaces,
+    Terrain,
 };
-use shot::{Diagnostic, FrameResult, Layer, LayerError, Settings, Simulation, Target};
+use shot::{Diagnostic, Layer, LayerError, Settings, Simulation, Target};
 
 use self::figure::Figure;
 pub use self::physics::{FootForce, Physics, PhysicsSummary, RestingPoint};
 pub use self::retarget::retargeted;
 pub use self::settings::{
-    Band, Belt, Footing, Footsteps, MeshFooting, Motion, Physique, Pushing, Slope, Worn,
+    Band, Belt, Dragging, Footing, Footsteps, MeshFooting, Motion, MotionMethod, Physique, Pushing, Slope,
+    Tracing, Worn,
 };
+use self::simulation::MotionSimulation;
 use crate::shared::idle::Idle;
 
 impl Settings for Motion {
     const KIND: &'static str = "motion";
     const SUMMARY: &'static str = "makes a figure's motion obey physics, feet still and weight borne";
-    const VERSION: u32 = 4;
+    const VERSION: u32 = 5;
 }
 
 impl Layer for Motion {
@@ -45,7 +51,11 @@ impl Layer for Motion {
             self.pushes.iter().enumerate().map(|(k, push)| (format!("pushes.{k}.joint"), &push.joint));
         let held =
             self.springs.iter().enumerate().map(|(k, band)| (format!("springs.{k}.joint"), &band.joint));
-        let unknown = worn.chain(pushed).chain(held);
+        let dragged =
+            self.drags.iter().enumerate().map(|(k, drag)| (format!("drags.{k}.joint"), &drag.joint));
+        let traced = self.trajectories.iter().enumerate();
+        let traced = traced.map(|(k, path)| (format!("trajectories.{k}.joint"), &path.joint));
+        let unknown = worn.chain(pushed).chain(held).chain(dragged).chain(traced);
         let unknown = unknown.filter(|(_, joint)| skeleton.joint_index(joint).is_none());
         let names = || skeleton.joints.iter().map(|joint| joint.name.as_str());
         let mut found: Vec<Diagnostic> =
@@ -57,7 +67,7 @@ impl Layer for Motion {
             found.push(Diagnostic::unknown("ground.mesh", "mesh", mesh, names));
         }
         if let Some(Footing::Belt(_)) = self.ground
-            && !self.keys.is_empty()
+            && !(self.keys.is_empty() && self.drags.is_empty())
         {
             let message = "poses are kept on ground that stands still";
             found.push(Diagnostic::new("keys", message).with_help("leave `keys` or the `belt` out"));
@@ -68,7 +78,19 @@ impl Layer for Motion {
             let message = "footsteps are found on level ground and on slopes alone";
             found.push(Diagnostic::new("footsteps", message).with_help("leave it out: they are the input's"));
         }
-        if self.variation > 0 && (self.keys.is_empty() || self.follow.is_some()) {
+        if self.method != MotionMethod::Constrained && !self.is_made() {
+            let message = "the paper's method makes what lies between `keys`, where nothing is followed";
+            found.push(Diagnostic::new("method", message).with_help("give `keys` and leave out `follow`"));
+        }
+        if self.method != MotionMethod::Constrained && self.footsteps == Footsteps::Free {
+            let message = "the paper's method knows no other footsteps than the input's";
+            found.push(Diagnostic::new("footsteps", message).with_help("leave it or `method` out"));
+        }
+        if self.method == MotionMethod::PaperSubspace && self.prior.is_none() {
+            let message = "the subspaces are those of a prior";
+            found.push(Diagnostic::new("method", message).with_help("give a `prior`"));
+        }
+        if self.variation > 0 && !self.is_made() {
             let message = "what is followed goes one way; what happens between `keys` may vary";
             found.push(Diagnostic::new("variation", message).with_help("give `keys` and leave out `follow`"));
         }
@@ -88,18 +110,15 @@ impl Layer for Motion {
         if let Some(Err(mistake)) = self.prior(input) {
             found.push(mistake);
         }
-        if self.prior.is_some() && (self.keys.is_empty() || self.follow.is_some()) {
+        if self.seen_from.is_some() && self.keys.is_empty() {
+            let message = "no poses were drawn over a picture";
+            found.push(Diagnostic::new("seen_from", message).with_help("give `keys`"));
+        }
+        if self.prior.is_some() && !self.is_made() {
             let message = "a prior says what happens between `keys`, where nothing is followed";
             found.push(Diagnostic::new("prior", message).with_help("give `keys` and leave out `follow`"));
         }
-        let seconds = input.clip.duration();
-        for (k, key) in self.keys.iter().enumerate() {
-            if !(0.0..=seconds + 0.5 / input.clip.frame_rate_hz).contains(key) {
-                let message = format!("{key} s is not in the clip");
-                let help = format!("it has {seconds:.3} s");
-                found.push(Diagnostic::new(format!("keys.{k}"), message).with_help(help));
-            }
-        }
+        found.extend(self.mistaken_paths(&input.clip));
         found
     }
 
@@ -147,8 +166,8 @@ impl Layer for Motion {
             let prior = prior.map_err(|mistake| LayerError::new(mistake.message()))?;
             repair.prior = Some(Guide { weight: self.prior_weight, ..Guide::new(Arc::new(prior)) });
         }
-        let repaired = repair.run(&figure.take).map_err(explained)?;
-        Ok(Box::new(MotionSimulation { input: input.clone(), figure, repaired }))
+        let staged = repair.stage(&figure.take).map_err(explained)?;
+        Ok(Box::new(MotionSimulation::new(input.clone(), figure, repair, staged)))
     }
 }
 
@@ -192,6 +211,11 @@ fn out_of_reach(height: f64, clip: &clip::Clip) -> Option<Diagnostic> {
 }
 
 impl Motion {
+    /// Whether the motion between keys is made anew, and not followed.
+    fn is_made(&self) -> bool {
+        self.follow.is_none() && !(self.keys.is_empty() && self.drags.is_empty())
+    }
+
     /// The prior, read.
     fn prior(&self, input: &Target) -> Option<Result<Prior, Diagnostic>> {
         let file = self.prior.as_ref()?;
@@ -243,15 +267,26 @@ impl Motion {
                 rest: band.rest * figure.unit,
             });
         }
-        let key = |seconds: &f64| {
+        let key = |seconds: f64| {
             let frame = (seconds * take.frame_rate_hz).round().max(0.0) as usize;
             frame.saturating_sub(figure.first).min(take.frame_count().saturating_sub(1))
         };
-        let nothing = if self.keys.is_empty() { Repair::default().follow } else { f64::INFINITY };
+        let nothing = if self.is_made() { f64::INFINITY } else { Repair::default().follow };
+        let (drags, trajectories) = (self.dragged(figure, &joint, &key)?, self.traced(figure, &joint, &key)?);
         let (ground, onto) = self.ground(figure, clip)?;
         Ok(Repair {
             follow: self.follow.map_or(nothing, |follow| follow * figure.unit),
-            keys: self.keys.iter().map(key).collect(),
+            keys: self.keys.iter().map(|&seconds| key(seconds)).collect(),
+            sight: paths::sight(self.seen_from, figure.unit),
+            drags,
+            trajectories,
+            formulation: match self.method {
+                MotionMethod::Constrained => Formulation::Constrained,
+                MotionMethod::Paper => Formulation::Paper(Paper::default()),
+                MotionMethod::PaperSubspace => {
+                    Formulation::Paper(Paper { subspaces: Subspaces::Hard, ..Paper::default() })
+                }
+            },
             footsteps: match self.footsteps {
                 Footsteps::Given => motion::Footsteps::Given,
                 Footsteps::Free => motion::Footsteps::Free,
@@ -322,154 +357,4 @@ fn middle(figure: &Figure, joint: usize) -> Vec3 {
     let bones = &figure.take.bones;
     let child = bones.iter().find(|bone| bone.parent == Some(joint)).map(|bone| bone.offset);
     child.or(bones[joint].tip).unwrap_or(Vec3::ZERO) * 0.5
-}
-
-/// Whether a motion that has not settled holds all the same what the layer promises: there is one nearer to the input, that is all.
-fn obeys_physics(report: &motion::Report) -> bool {
-    report.root_residual <= 1e-6
-        && report.slip <= 1e-3
-        && report.penetration <= 1e-3
-        && report.cone_violations == 0
-}
-
-/// The whole motion is known from the start: there is no state.
-struct MotionSimulation {
-    input: Target,
-    figure: Figure,
-    repaired: Repaired,
-}
-
-impl Simulation for MotionSimulation {
-    fn frame(&mut self, index: usize) -> Result<FrameResult, LayerError> {
-        let frame = self.figure.frame(&self.input.clip, &self.repaired.take, index)?;
-        let mut result = FrameResult::from(frame);
-        let Some(at) = index.checked_sub(self.figure.first) else {
-            result.warnings.push("a pose of calibration: left as it is".into());
-            return Ok(result);
-        };
-        let weight = self.repaired.body.mass() * 9.81;
-        let sides = ["left", "right"];
-        let feet = self.repaired.soles.iter().map(|sole| sole.foot).max().map_or(0, |most| most + 1);
-        for foot in 0..feet {
-            let own = self.repaired.solution.forces[at]
-                .iter()
-                .filter(|force| self.repaired.soles[force.0].foot == foot);
-            let up: f64 = own.map(|force| force.1.y).sum();
-            let name = if feet == 2 { sides[foot].to_string() } else { format!("foot {}", foot + 1) };
-            result.figures.add(format!("ground force/{name}"), "body weights", up / weight);
-        }
-        result.figures.add(
-            "distance from the input/farthest joint",
-            "m",
-            self.repaired.report.follow[at] / self.figure.unit,
-        );
-        if let Some(&strange) = self.repaired.strangeness.get(at) {
-            result.figures.add("unlike what was learnt/share", "", strange);
-        }
-        let report = &self.repaired.report;
-        if let Some((frames, newtons)) = report.unborne.clone().filter(|found| found.0.contains(&at)) {
-            let [from, to] = [frames.start, frames.end - 1]
-                .map(|frame| (frame + self.figure.first) as f64 / self.figure.take.frame_rate_hz);
-            let fallen = frames.map(|frame| report.follow[frame]).fold(0.0, f64::max) / self.figure.unit;
-            result.warnings.push(format!(
-                "the input hovers: from {from:.2} s to {to:.2} s no foot is near the ground, and {newtons:.0} N are missing that would hold it there; it falls, {fallen:.2} m at most. Give the `ground` that it stands on"
-            ));
-        }
-        if !self.repaired.solution.converged && !obeys_physics(report) {
-            let missing = report.root_residual * weight;
-            let seconds = (report.root_frame + self.figure.first) as f64 / self.figure.take.frame_rate_hz;
-            result.fallbacks.push(format!(
-                "no motion near the input obeys physics: after {} iterations {missing:.0} N that nothing gives hold the figure at {seconds:.2} s, and the farthest joint is {:.0} cm away at frame {}",
-                self.repaired.solution.iterations,
-                100.0 * report.follow_max,
-                report.worst_frame + self.figure.first,
-            ));
-        }
-        Ok(result)
-    }
-
-    fn checkpoint(&self) -> Vec<u8> {
-        Vec::new()
-    }
-
-    fn restore(&mut self, _checkpoint: &[u8]) -> Result<(), LayerError> {
-        Ok(())
-    }
-
-    fn notes(&self) -> Vec<(String, String)> {
-        let (repaired, report) = (&self.repaired, &self.repaired.report);
-        let bones = &self.figure.take.bones;
-        let nameless = bones.iter().filter(|bone| Segment::from_name(&bone.name).is_none()).count();
-        let ground = match &repaired.terrain {
-            Terrain::Plane(ground) if ground.normal == Vec3::Y => {
-                format!("{:.3} m", ground.point.y / self.figure.unit)
-            }
-            Terrain::Plane(ground) => format!("{:.1}° steep", ground.normal.y.acos().to_degrees()),
-            Terrain::Relief(_) => "a mesh".into(),
-        };
-        let iterations = match repaired.solution.converged {
-            true => repaired.solution.iterations.to_string(),
-            false => {
-                format!("{}, not settled: one nearer to the input is possible", repaired.solution.iterations)
-            }
-        };
-        let mut notes = vec![
-            (
-                "body".into(),
-                format!("{:.1} kg, {} degrees of freedom", repaired.body.mass(), repaired.body.dof_count()),
-            ),
-            ("ground".into(), ground),
-            ("contacts".into(), format!("{}", repaired.contacts.len())),
-            ("iterations".into(), iterations),
-            ("root residual".into(), format!("{:.1e} body weights", report.root_residual)),
-            (
-                "slip, penetration".into(),
-                format!("{:.2} mm, {:.2} mm", 1e3 * report.slip, 1e3 * report.penetration),
-            ),
-            ("friction used".into(), format!("{:.2}", report.friction)),
-            (
-                "joints from the input".into(),
-                format!(
-                    "{:.1} mm in the mean, {:.1} mm at most",
-                    1e3 * report.follow_mean,
-                    1e3 * report.follow_max
-                ),
-            ),
-        ];
-        if !repaired.keys.is_empty() {
-            let most = |of: fn(&motion::Key) -> f64| repaired.keys.iter().map(of).fold(0.0, f64::max);
-            let words = format!(
-                "{}; moved by {:.1} mm at most to stand on the ground, then kept to {:.2} mm and {:.3}°",
-                repaired.keys.len(),
-                1e3 * most(|key| key.projected),
-                1e3 * most(|key| key.off),
-                most(|key| key.turned).to_degrees(),
-            );
-            notes.push(("key poses".into(), words));
-        }
-        if !repaired.strangeness.is_empty() {
-            let (frame, most) =
-                repaired.strangeness.iter().enumerate().fold((0, 0.0), |best, (frame, &strange)| {
-                    if strange > best.1 { (frame, strange) } else { best }
-                });
-            let mean = repaired.strangeness.iter().sum::<f64>() / repaired.strangeness.len() as f64;
-            let frame = frame + self.figure.first;
-            let words =
-                format!("{mean:.2} in the mean, {most:.2} at frame {frame}; 0 is as taught, 1 unknown");
-            notes.push(("unlike what was learnt".into(), words));
-        }
-        if self.figure.unit != 1.0 {
-            notes.push((
-                "unit".into(),
-                format!("taken to be {:.4} m, for a figure of 1.75 m", self.figure.unit),
-            ));
-        }
-        if nameless > 0 {
-            notes.push((
-                "joints without a known name".into(),
-                format!("{nameless}, weighed with their parents"),
-            ));
-        }
-        notes
-    }
 }

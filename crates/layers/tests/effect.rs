@@ -389,6 +389,10 @@ fn every_setting_of_motion_has_an_effect() {
         turned: &[
             ("follow", "0.05"),
             ("keys", "[0.1]"),
+            ("seen_from", "[0.0, 1.0, 5.0]"),
+            ("drags", "[{ joint = \"LeftHand\", at = 0.2, to = [0.3, 1.2, 0.3] }]"),
+            ("trajectories", "[{ joint = \"Head\", from = 0.1, to = 0.3, places = [[0.0, 1.5, 0.2]] }]"),
+            ("method", "\"paper\""),
             ("footsteps", "\"free\""),
             ("variation", "1"),
             ("prior", "\"no.prior\""),

@@ -450,3 +450,86 @@ fn friction_cones_stand_under_the_feet_that_bear() {
     }
     assert!(borne > 20 && free > 5, "{borne} {free}");
 }
+
+/// A long walk is solved a window at a time: what is begun again in a later window, by its checkpoint alone, has the same frames to the bit.
+#[test]
+fn a_long_walk_goes_on_from_a_checkpoint() {
+    let walker = Walker { strides: 14, cell: 0.06, slide: 0.02, tremble: 0.0, frame_rate_hz: 30.0 };
+    let clip = walker.clip();
+    let target = Target { clip: clip.clone(), mesh: 0, files: clip::Files::default() };
+    let settings =
+        Motion { body: layers::Physique { mass: Some(72.0), ..Default::default() }, ..Motion::default() };
+    let mut whole = settings.prepare(&target).unwrap();
+    let last = clip.frame_count() - 1;
+    let stopped = last - 20;
+    for index in 0..=stopped {
+        whole.frame(index).unwrap();
+    }
+    let state = whole.checkpoint();
+    // it began a window after the first
+    assert!(state.len() > 1000, "{}", state.len());
+    let rest: Vec<clip::Frame> =
+        (stopped + 1..=last).map(|index| whole.frame(index).unwrap().frame).collect();
+    let mut resumed = settings.prepare(&target).unwrap();
+    resumed.restore(&state).unwrap();
+    for (index, frame) in (stopped + 1..=last).zip(&rest) {
+        assert!(resumed.frame(index).unwrap().frame == *frame, "frame {index}");
+    }
+    assert_eq!(resumed.notes(), whole.notes());
+    let residual: f64 = note(&whole.notes(), "root residual").split(' ').next().unwrap().parse().unwrap();
+    assert!(residual < 1e-6, "{:?}", whole.notes());
+    assert!(resumed.restore(&state[..state.len() - 3]).is_err());
+    let mut other = state;
+    other.truncate(18 * 8 + 16 + 8);
+    resumed.restore(&other).unwrap();
+    assert!(resumed.frame(stopped + 1).is_err());
+}
+
+/// Poses drawn over a film, joints that are dragged, paths that they go along, and the paper's method: each from a shot's words.
+#[test]
+fn what_is_drawn_over_a_motion_is_kept() {
+    let clip = spoilt(|_, _| ());
+    let made = |settings: Motion| baked(&settings, &clip);
+    let (plain, _) = made(Motion { keys: vec![0.0], ..Motion::default() });
+    let there = track(&clip, &plain, "LeftHand")[16];
+    let to = (there + Vec3::new(0.05, 0.15, 0.1)).as_dvec3().to_array();
+    let drags = vec![layers::Dragging { joint: "LeftHand".into(), at: 16.0 / 30.0, to }];
+    let (dragged, notes) = made(Motion { drags, ..Motion::default() });
+    let hand = track(&clip, &dragged, "LeftHand")[16];
+    assert!(hand.as_dvec3().distance(glam::DVec3::from_array(to)) < 0.02, "{hand} {to:?}");
+    assert!(note(&notes, "key poses").starts_with('5'), "{notes:?}");
+    let tracing = |seen_from: Option<[f64; 3]>| layers::Tracing {
+        joint: "LeftHand".into(),
+        from: 14.0 / 30.0,
+        to: 18.0 / 30.0,
+        places: vec![to],
+        within: 0.003,
+        seen_from,
+    };
+    let trajectories = vec![tracing(None)];
+    let (traced, notes) = made(Motion { keys: vec![0.0], trajectories, ..Motion::default() });
+    let hand = track(&clip, &traced, "LeftHand")[16];
+    assert!(hand.as_dvec3().distance(glam::DVec3::from_array(to)) < 0.02, "{hand} {notes:?}");
+    // a film along x sees nothing of how far aside the hand is
+    let trajectories = vec![tracing(Some([50.0, to[1], to[2]]))];
+    let (filmed, notes) = made(Motion { keys: vec![0.0], trajectories, ..Motion::default() });
+    let hand = track(&clip, &filmed, "LeftHand")[16].as_dvec3();
+    assert!((hand.y - to[1]).abs() < 0.02 && (hand.z - to[2]).abs() < 0.02, "{hand} {notes:?}");
+    let (posed, notes) =
+        made(Motion { keys: vec![0.5], seen_from: Some([5.0, 1.0, 0.5]), ..Motion::default() });
+    assert!(note(&notes, "trajectories").contains("mm"), "{notes:?}");
+    assert!(posed != plain);
+    let (_, notes) =
+        made(Motion { keys: vec![0.0], method: layers::MotionMethod::Paper, ..Motion::default() });
+    assert!(note(&notes, "method").contains("given by nothing"), "{notes:?}");
+    let target = Target { clip: clip.clone(), mesh: 0, files: clip::Files::default() };
+    let wrong = Motion {
+        drags: vec![layers::Dragging { joint: "Hnad".into(), at: 9.0, to }],
+        trajectories: vec![layers::Tracing { from: 1.0, to: 0.5, ..tracing(None) }],
+        method: layers::MotionMethod::PaperSubspace,
+        footsteps: Footsteps::Free,
+        ..Motion::default()
+    };
+    let paths: Vec<String> = wrong.check(&target).iter().map(|found| found.path().to_string()).collect();
+    assert_eq!(paths, ["drags.0.joint", "footsteps", "method", "drags.0.at", "trajectories.0"]);
+}

@@ -121,8 +121,19 @@ impl Figure {
 
     /// Frame `index` of a clip with the figure as a take has it; skinned meshes follow.
     pub(super) fn frame(&self, clip: &Clip, take: &Take, index: usize) -> Result<Frame, clip::Error> {
+        self.frame_from(clip, take, index, self.first)
+    }
+
+    /// The same of a take that begins at a frame of the clip.
+    pub(super) fn frame_from(
+        &self,
+        clip: &Clip,
+        take: &Take,
+        index: usize,
+        first: usize,
+    ) -> Result<Frame, clip::Error> {
         let mut frame = clip.frame(index)?;
-        let (Some(skeleton), Some(at)) = (&clip.skeleton, index.checked_sub(self.first)) else {
+        let (Some(skeleton), Some(at)) = (&clip.skeleton, index.checked_sub(first)) else {
             return Ok(frame);
         };
         let worlds = skeleton.world_from_joints(&frame.pose);

@@ -20,12 +20,23 @@ pub struct Motion {
     /// footsteps are: the motion between is the one that needs the least torque, or that is most like the `prior`.
     #[schemars(extend("minimum" = 0.0, "maximum" = 1e5))]
     pub keys: Vec<f64>,
+    /// Where the camera stood that poses at `keys` were drawn over, in metres: of them only what is across its sight is kept. Default: all is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("minimum" = -1e6, "maximum" = 1e6))]
+    pub seen_from: Option<[f64; 3]>,
+    /// Joints that are dragged somewhere; the rest of the body follows as people's does, if a `prior` says how, and the pose is a key.
+    pub drags: Vec<Dragging>,
+    /// Paths that joints go along.
+    pub trajectories: Vec<Tracing>,
     /// How people move, between `keys`: a prior, as `followthrough train` writes it. Default: with the least torque.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prior: Option<FilePath>,
     /// How much the prior counts; less lets torques and the first guess between the keys count more.
     #[schemars(extend("minimum" = 0.0, "maximum" = 1000.0, "x-usual" = [0.1, 10.0]))]
     pub prior_weight: f64,
+    /// How the motion is solved for: physics as a constraint, or as in the paper, for comparison.
+    #[serde(skip_serializing_if = "MotionMethod::is_constrained")]
+    pub method: MotionMethod,
     /// When and where feet come down: as in the input, or solved for. On level ground and slopes.
     #[serde(skip_serializing_if = "Footsteps::is_given")]
     pub footsteps: Footsteps,
@@ -71,6 +82,69 @@ impl Footsteps {
     fn is_given(&self) -> bool {
         *self == Self::Given
     }
+}
+
+/// How a motion is solved for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum MotionMethod {
+    /// Physics holds at every frame, and torques are what it takes.
+    #[default]
+    Constrained,
+    /// The paper's: physics is one aim among others, torques and contact forces are unknowns. For comparison.
+    Paper,
+    /// The paper's rejected variant: the same, inside the principal components of the `prior`.
+    PaperSubspace,
+}
+
+impl MotionMethod {
+    fn is_constrained(&self) -> bool {
+        *self == Self::Constrained
+    }
+}
+
+/// A joint that is dragged somewhere.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Dragging {
+    /// The joint.
+    pub joint: String,
+    /// When, in seconds of the clip.
+    #[schemars(extend("minimum" = 0.0, "maximum" = 1e5))]
+    pub at: f64,
+    /// Where to, in metres.
+    #[schemars(extend("minimum" = -1e6, "maximum" = 1e6))]
+    pub to: [f64; 3],
+}
+
+/// A path that a joint goes along.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Tracing {
+    /// The joint.
+    pub joint: String,
+    /// Seconds of the clip.
+    #[schemars(extend("minimum" = 0.0, "maximum" = 1e5))]
+    pub from: f64,
+    /// Seconds of the clip.
+    #[schemars(extend("minimum" = 0.0, "maximum" = 1e5))]
+    pub to: f64,
+    /// Places at even times between them, in metres; from each to the next it goes straight. Default: those of the input.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("minimum" = -1e6, "maximum" = 1e6))]
+    pub places: Vec<[f64; 3]>,
+    /// How near it keeps to them, in metres.
+    #[serde(default = "a_centimetre")]
+    #[schemars(extend("minimum" = 1e-4, "maximum" = 10.0, "x-usual" = [0.001, 0.1]))]
+    pub within: f64,
+    /// Where the camera stood that the places were drawn over, in metres: only what is across its sight counts. Default: they are in space.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("minimum" = -1e6, "maximum" = 1e6))]
+    pub seen_from: Option<[f64; 3]>,
+}
+
+fn a_centimetre() -> f64 {
+    0.01
 }
 
 /// What is stood on.
@@ -189,6 +263,10 @@ impl Default for Motion {
         Self {
             follow: None,
             keys: Vec::new(),
+            seen_from: None,
+            drags: Vec::new(),
+            trajectories: Vec::new(),
+            method: MotionMethod::default(),
             prior: None,
             prior_weight: 1.0,
             footsteps: Footsteps::default(),
