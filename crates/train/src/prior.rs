@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
+use clip::Clip;
 use motion::{Example, Learning, Prior, Take};
 use rayon::prelude::*;
 use schemars::JsonSchema;
@@ -16,7 +17,8 @@ use crate::{Error, Options, Report, Trained};
 /// Frames of each take that a quick training takes.
 const QUICK: usize = 90;
 
-/// How people move, for the layer `motion`: takes to learn from and takes to test on, all of one skeleton.
+/// How people move, for the layer `motion`: takes to learn from and takes to test on. The skeleton is the first one's; those of other people are
+/// carried over to it by the names of their joints and their proportions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MotionTraining {
@@ -30,6 +32,9 @@ pub struct MotionTraining {
     #[serde(default = "three_hundred")]
     #[schemars(range(min = 10, max = 2000))]
     pub inducing: usize,
+    /// Whether forces under the feet and joint torques are learnt apart, instead of what they come to together.
+    #[serde(default)]
+    pub apart: bool,
     /// Takes to learn from.
     #[schemars(length(min = 1))]
     pub learn: Vec<TakeSource>,
@@ -97,6 +102,8 @@ pub(crate) struct Training {
     file: MotionTraining,
     learn: Vec<Take>,
     test: Vec<Take>,
+    /// Titles of takes of other skeletons than the first's.
+    carried: Vec<String>,
 }
 
 impl Training {
@@ -111,14 +118,17 @@ impl Training {
         let reader = Reader::new(registry.clone()).allow_outside(allow_outside);
         let file = form.value.clone();
         let (mut found, mut lists) = (Vec::new(), [Vec::new(), Vec::new()]);
-        let mut first: Option<Take> = None;
+        let (mut first, mut carried): (Option<(Clip, Take)>, _) = (None, Vec::new());
         for (k, (list, sources)) in [("learn", &file.learn), ("test", &file.test)].into_iter().enumerate() {
             for (index, source) in sources.iter().enumerate() {
                 let path = format!("{list}[{index}]");
                 match take(&reader, folder, source, file.frame_rate, &path, first.as_ref()) {
-                    Ok(take) => {
-                        first.get_or_insert_with(|| take.clone());
+                    Ok(Opened { clip, take, is_carried }) => {
+                        first.get_or_insert_with(|| (clip, take.clone()));
                         lists[k].push(take);
+                        if is_carried {
+                            carried.push(source.title());
+                        }
                     }
                     Err(diagnostic) => found.push(diagnostic),
                 }
@@ -128,7 +138,7 @@ impl Training {
             return Err(form.refused(found).into());
         }
         let [learn, test] = lists;
-        Ok(Self { file, learn, test })
+        Ok(Self { file, learn, test, carried })
     }
 
     /// Everything, on so many threads.
@@ -149,7 +159,8 @@ impl Training {
         };
         let takes: Vec<Take> = self.learn.iter().map(cut).collect();
         let tests: Vec<Take> = self.test.iter().map(cut).collect();
-        let learning = Learning { inducing: self.file.inducing, ..Learning::default() };
+        let learning =
+            Learning { inducing: self.file.inducing, apart: self.file.apart, ..Learning::default() };
         let begun = Instant::now();
         let build = Prior::build(&takes, &learning.build)?;
         let titles: Vec<String> =
@@ -175,7 +186,12 @@ impl Training {
         });
         let judged: Vec<JudgedTake> = judged.collect();
         let bytes = prior.to_bytes();
-        let report = report(&prior, &examples, judged, bytes.len(), [smooth_seconds, learn_seconds]);
+        let mut report = report(&prior, &examples, judged, bytes.len(), [smooth_seconds, learn_seconds]);
+        report.remarks.extend(self.carried.iter().map(|title| {
+            format!(
+                "`{title}` is of another skeleton: carried over to the first one's by names and proportions"
+            )
+        }));
         Ok(Trained { operator: bytes, report: Report::Motion(report) })
     }
 }
@@ -242,21 +258,38 @@ impl MotionReport {
     }
 }
 
-/// A source as a take, of the same skeleton as the first.
+/// A source that was read.
+struct Opened {
+    clip: Clip,
+    take: Take,
+    /// Whether its skeleton is not the first's.
+    is_carried: bool,
+}
+
+/// A source as a take of the same skeleton as the first, carried over to it where it is not.
 fn take(
     reader: &Reader,
     folder: &Path,
     source: &TakeSource,
     frame_rate: f64,
     path: &str,
-    first: Option<&Take>,
-) -> Result<Take, Diagnostic> {
+    first: Option<&(Clip, Take)>,
+) -> Result<Opened, Diagnostic> {
     let rate = source.file.as_ref().map(|_| frame_rate);
     let clip = open(reader, folder, &Input { frame_rate: rate, ..source.input() }, path)?;
     // a sample comes at a rate of its own
     let clip = if (clip.frame_rate_hz - frame_rate).abs() > 1e-6 { clip.resampled(frame_rate) } else { clip };
     let about = |sentence: String| Diagnostic::new(path, sentence);
     let mut take = layers::take(&clip).map_err(|error| about(error.to_string()))?;
+    let same = |first: &Take, take: &Take| {
+        Prior::build(&[first.clone(), take.clone()], &Learning::default().build).map(|_| ())
+    };
+    let is_carried = first.is_some_and(|(_, first)| same(first, &take).is_err());
+    if let (true, Some((character, _))) = (is_carried, first) {
+        let help = "its joints are found by the parts in their names: `LeftArm`, `r_foot`, `Spine1`";
+        let carried = layers::retargeted(character, &clip).and_then(|clip| layers::take(&clip));
+        take = carried.map_err(|error| about(error.to_string()).with_help(help))?;
+    }
     if let Some(FrameRange { first, last }) = source.frames {
         if last >= take.frame_count() {
             let sentence = format!("frames {first}-{last} were asked for, there are {}", take.frame_count());
@@ -266,9 +299,9 @@ fn take(
         take.rotations = take.rotations[first..=last].to_vec();
     }
     take.check().map_err(|error| about(error.to_string()))?;
-    if let Some(first) = first {
-        Prior::build(&[first.clone(), take.clone()], &Learning::default().build)
+    if let Some((_, first)) = first {
+        same(first, &take)
             .map_err(|error| about(error.to_string()).with_help("a prior is of one skeleton"))?;
     }
-    Ok(take)
+    Ok(Opened { clip, take, is_carried })
 }

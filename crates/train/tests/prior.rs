@@ -42,6 +42,38 @@ fn a_prior_is_learnt_the_same_on_any_number_of_threads() {
     assert!(train(TEXT, 2).unwrap().operator == trained.operator, "on two threads: other bytes");
 }
 
+/// Takes of several people: the skeleton is the first one's, longer or shorter limbs are carried over to it.
+#[test]
+fn another_persons_take_is_carried_over() {
+    let tall = || {
+        let mut clip = stroll(0.0, 0.0);
+        let skeleton = clip.skeleton.as_mut().unwrap();
+        skeleton.joints.iter_mut().for_each(|joint| joint.rest.translation *= 1.1);
+        let frames: Vec<clip::Frame> = (0..clip.frame_count())
+            .map(|index| {
+                let mut frame = clip.frame(index).unwrap();
+                frame.pose.iter_mut().for_each(|joint| joint.translation *= 1.1);
+                frame
+            })
+            .collect();
+        let frames = clip::MemoryFrames::new(frames);
+        clip.with_frames(std::sync::Arc::new(frames))
+    };
+    let registry = registry().with_sample("tall", tall);
+    let text = TEXT.replacen("\"sliding\"\nframes = \"2-30\"", "\"tall\"", 1);
+    let options = Options { threads: Some(1), ..Options::default() };
+    let trained =
+        train::train("walk.toml", &text, "".as_ref(), &registry, &options, &Context::SILENT).unwrap();
+    let report = report(&trained);
+    assert!(
+        report.remarks.iter().any(|remark| remark.contains("`tall` is of another skeleton")),
+        "{:?}",
+        report.remarks
+    );
+    assert!(report.takes[1].learnt && report.takes[1].error < 0.6, "{}", report.text());
+    assert!(report.takes[2].error < 0.8, "{}", report.text());
+}
+
 #[test]
 fn mistakes_are_told_at_their_lines() {
     for (from, to, line, said) in [
