@@ -14,6 +14,12 @@ use motion::{
 use samples::{Course, Style, Walker};
 use serde_json::{Map, Value, json};
 
+use self::walk::{Compared, OTHER, SUBJECT01};
+
+#[allow(dead_code)] // the tests use more of it
+#[path = "../../../crates/motion/tests/plates/walk.rs"]
+mod walk;
+
 /// Strides of each style that a prior is learnt from: about 7,800 frames of the eleven at 30 a second, as many as the paper's most.
 const STRIDES: f64 = 19.0;
 
@@ -55,9 +61,8 @@ pub(super) fn measure(quick: bool, line: &mut Value) -> Result<(), String> {
     line["skate_mm"] = json!(skate);
     line["cone_violations"] = json!(cones);
     line["heldout_cm"] = if quick { Value::Null } else { held_out()? };
-    // no file of plates is read here yet
-    line["grf_rmse_bw"] = Value::Null;
-    line["contact_ms"] = Value::Null;
+    (line["grf_rmse_bw"], line["contact_ms"]) = if quick { (Value::Null, Value::Null) } else { plates() };
+    line["long_over_short"] = json!(long_over_short()?);
     Ok(())
 }
 
@@ -203,6 +208,44 @@ fn held_out() -> Result<Value, String> {
     let [ours, torque, subspace] = sums;
     println!("held-out walks: {ours:.2} cm, least torque {torque:.2}, eigen-poses {subspace:.2}");
     Ok(json!({ "ours": ours, "minimal_torque": torque, "subspace": subspace }))
+}
+
+/// How far forces found from markers are from those of plates, the worse of two walks: root mean square in body weights, and ms of the worst
+/// strike or lift. Null where the files are not there.
+fn plates() -> (Value, Value) {
+    let walks: Option<Vec<Compared>> =
+        [&SUBJECT01, &OTHER].into_iter().map(|walk| walk.compared().map(|found| found.0)).collect();
+    let Some(walks) = walks else { return (Value::Null, Value::Null) };
+    let most = |of: &dyn Fn(&Compared) -> f64| walks.iter().map(of).fold(0.0, f64::max);
+    let share = |of: &dyn Fn(&Compared) -> f64| json!(most(of) / 100.0);
+    let forces = json!({
+        "up": share(&|walk| walk.whole.y),
+        "forward": share(&|walk| walk.whole.x),
+        "side": share(&|walk| walk.whole.z),
+        "foot": share(&|walk| walk.foot.length()),
+        "raw_up": share(&|walk| walk.raw.y),
+        "unfiltered_up": share(&|walk| walk.unfiltered.y),
+    });
+    println!("plates: {forces}");
+    (forces, json!(most(&|walk| walk.late[0].max(walk.late[1]))))
+}
+
+/// How many times as long a minute of walking takes as three seconds of it.
+fn long_over_short() -> Result<f64, String> {
+    let seconds = |strides: usize| -> Result<f64, String> {
+        let walker = take(&Walker { strides, slide: 0.02, tremble: 0.003, ..Walker::default() }.clip())?;
+        let repair = Repair { build: Build { mass: Some(72.0), ..Build::default() }, ..Repair::default() };
+        let begun = Instant::now();
+        let result = repair.run(&walker).map_err(|error| error.to_string())?;
+        let took = begun.elapsed().as_secs_f64();
+        println!(
+            "{:.1} s of walking: {took:.2} s, residual {:.1e} body weights",
+            walker.frame_count() as f64 / walker.frame_rate_hz,
+            result.report.root_residual
+        );
+        Ok(took)
+    };
+    Ok(seconds(54)? / seconds(3)?)
 }
 
 /// The mean distance of a result's joints from a take's, in cm.
