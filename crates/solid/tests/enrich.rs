@@ -345,3 +345,56 @@ fn what_is_left_out_is_named() {
         assert_eq!(note.ends_with('…'), has_more, "{note}");
     }
 }
+
+/// In the first frame the tets lie in it, and move as the animation goes on: a bar that goes along steadily is as it was from the
+/// beginning. Both first fits are counted.
+#[test]
+fn the_first_frame_is_fitted_with_the_way_it_goes() {
+    let bar = bar();
+    let way = Vec3::new(0.02, 0.01, -0.03);
+    let place =
+        |i: usize| -> Vec<Vec3> { bar.surface.iter().map(|p| *p + Vec3::Y + i as f64 * way).collect() };
+    let mut enrich = bar.enrich(held_end, None, EnrichSettings::default());
+    enrich.begin(&place(0), Some(&place(1))).unwrap();
+    for (x, p) in enrich.state().positions.iter().zip(bar.mesh.points()) {
+        assert!(x.distance(*p + Vec3::Y) < 1e-7, "{x}");
+    }
+    for v in &enrich.state().velocities {
+        assert!(v.distance(24.0 * way) < 1e-5, "{v}");
+    }
+    let Pose { fits, .. } = enrich.flesh().pose();
+    for [before, here, next] in fits[0].iter().zip(&fits[1]).zip(&fits[2]).map(|((a, b), c)| [*a, *b, *c]) {
+        assert!((here - before).distance(way) < 1e-7 && (next - here).distance(way) < 1e-7);
+    }
+    // bent frames take iterations, and both of them count
+    let mut enrich = bar.enrich(held_end, None, EnrichSettings::default());
+    enrich.begin(&bar.frame(2), Some(&bar.frame(2))).unwrap();
+    let once = *enrich.flesh().fitted();
+    enrich.begin(&bar.frame(2), Some(&bar.frame(4))).unwrap();
+    let twice = *enrich.flesh().fitted();
+    assert!(once.iterations > 0 && twice.iterations > once.iterations, "{once:?} {twice:?}");
+    assert!(once.error > 0.0 && once.error < 2e-3, "{once:?}");
+}
+
+/// A steady motion that is cut to another place, and goes on there in another direction: flesh that was at rest in it still is.
+#[test]
+fn a_cut_of_a_steady_motion_leaves_no_trace() {
+    let bar = bar();
+    let (way, turn) = (Vec3::new(0.04, 0.01, 0.0), Mat3::from_rotation_z(1.2));
+    let frame = |i: usize| -> Vec<Vec3> {
+        let along = |p: &Vec3| *p + i as f64 * way;
+        let cut = |p: Vec3| if i >= 4 { turn * p + Vec3::new(20.0, 3.0, -7.0) } else { p };
+        bar.surface.iter().map(along).map(cut).collect()
+    };
+    let mut enrich = bar.enrich(held_end, None, EnrichSettings::default());
+    let mut out = enrich.begin(&frame(0), Some(&frame(1))).unwrap();
+    for i in 1..8 {
+        out = enrich.frame(i, &frame(i), Some(&frame(i + 1))).unwrap();
+        assert!(distance(&out.positions, &frame(i)) < 1e-5, "{i}: {}", distance(&out.positions, &frame(i)));
+    }
+    assert!(!out.reset);
+    let expected = 24.0 * (turn * way);
+    for v in &enrich.state().velocities {
+        assert!(v.distance(expected) < 1e-3, "{v} {expected}");
+    }
+}

@@ -468,3 +468,31 @@ fn move_rigidly(pieces: &[Vec<usize>], rest: &[Vec3], positions: &mut [Vec3], ex
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use geometry::Mat3;
+
+    use super::*;
+
+    /// A piece that was bent comes out in its rest shape, where it lies nearest; what follows exactly stays, and so does the rest.
+    #[test]
+    fn rigid_pieces_keep_their_shape() {
+        let rest = [Vec3::ZERO, Vec3::X, Vec3::Y, Vec3::Z, Vec3::new(3.0, 0.0, 0.0), Vec3::splat(5.0)];
+        let (turn, shift) = (Mat3::from_rotation_y(0.7), Vec3::new(1.0, 2.0, -0.5));
+        let placed = rest.map(|p| turn * p + shift);
+        let mut positions = placed;
+        move_rigidly(&[vec![0, 1, 2, 3]], &rest, &mut positions, &[false; 6]);
+        for (found, expected) in positions.iter().zip(placed) {
+            assert!(found.distance(expected) < 1e-12, "{found}");
+        }
+        // stretched: the sides are those at rest again, but for the point that follows
+        positions[1] += 0.3 * (turn * Vec3::X);
+        let (held, other) = (positions[3], positions[4]);
+        let exact = [false, false, false, true, false, false];
+        move_rigidly(&[vec![0, 1, 2, 3]], &rest, &mut positions, &exact);
+        assert!((positions[0].distance(positions[1]) - 1.0).abs() < 1e-12);
+        assert!((positions[1].distance(positions[2]) - 2.0_f64.sqrt()).abs() < 1e-12);
+        assert_eq!([positions[3], positions[4]], [held, other]);
+    }
+}

@@ -59,3 +59,55 @@ impl Pieces {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A bar along x, its left end here.
+    fn bar(at: Vec3) -> (Vec<Vec3>, Vec<[u32; 4]>) {
+        let grid = TetMesh::box_grid([3, 1, 1], Vec3::new(0.6, 0.2, 0.2)).unwrap();
+        (grid.points().iter().map(|p| *p + at).collect(), grid.tets().to_vec())
+    }
+
+    /// Three bars that nothing connects, and vertices on the first two of them: each goes where its own vertices went, the third as all do on the whole, and
+    /// a vertex without a place says nothing.
+    #[test]
+    fn every_piece_goes_its_own_way() {
+        let (mut points, mut tets) = (Vec::new(), Vec::new());
+        for k in 0..3 {
+            let (more, corners) = bar(2.0 * f64::from(k) * Vec3::Y);
+            let first = points.len() as u32;
+            points.extend(more);
+            tets.extend(corners.iter().map(|tet| tet.map(|p| p + first)));
+        }
+        let mesh = TetMesh::new(points.clone(), tets).unwrap();
+        let count = points.len() / 3;
+        let embedding = Embedding::new(&mesh, &points).unwrap();
+        let animated: Vec<bool> = (0..points.len()).map(|v| v < 2 * count).collect();
+        let pieces = Pieces::new(&mesh, &embedding, &animated);
+        let turn = Mat3::from_rotation_z(1.3) * Mat3::from_rotation_x(-0.4);
+        let ways = [(turn, Vec3::new(0.3, -0.2, 5.0)), (turn.transpose(), Vec3::new(-1.0, 0.5, 0.0))];
+        let mut surface = points.clone();
+        for (v, place) in surface.iter_mut().enumerate().take(2 * count) {
+            let (rotation, shift) = ways[v / count];
+            *place = rotation * *place + shift;
+        }
+        surface[2] = Vec3::splat(f64::NAN);
+        surface[2 * count..].fill(Vec3::splat(1e3));
+        let mut x = points.clone();
+        pieces.move_rigidly(&embedding, &surface, &mut x);
+        for (v, place) in x.iter().enumerate().take(2 * count) {
+            let (rotation, shift) = ways[v / count];
+            assert!(place.distance(rotation * points[v] + shift) < 1e-9, "{v}: {place}");
+        }
+        // the third keeps its shape, and goes as the best motion of all that is known goes
+        let known: Vec<usize> = (0..2 * count).filter(|v| *v != 2).collect();
+        let [from, to] =
+            [&points, &surface].map(|places| known.iter().map(|&v| places[v]).collect::<Vec<_>>());
+        let (rotation, shift) = rigid_motion(&from, &to);
+        for v in 2 * count..3 * count {
+            assert!(x[v].distance(rotation * points[v] + shift) < 1e-9, "{v}: {}", x[v]);
+        }
+    }
+}

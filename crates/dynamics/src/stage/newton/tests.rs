@@ -373,3 +373,35 @@ fn the_force_is_the_slope_of_phi() {
         }
     }
 }
+
+/// f ≈ f(v̂) − B (v − v̂): a damper pulls back by 0.7 N for each metre a second beyond what was expected, at its point alone.
+#[test]
+fn external_forces_resist_beyond_what_was_expected() {
+    let body = Body::builder(vec![1.0; 3]).force(FollowDamping::new([(1, 0.7)])).build().unwrap();
+    let at = |x: f64| vec![x * Vec3::X; 3];
+    let (base, guide) = (at(0.0), at(0.0));
+    let stage = Stage {
+        start: &base,
+        base: &base,
+        drift: &base,
+        implicit_dt: 0.05,
+        elapsed: 0.05,
+        other_guess: None,
+        history: StageHistory { implicit_dt: 0.05, positions: [(1.0, &base), (0.0, &base)], internal: &[] },
+        sample: GuideSample { time: 0.0, guide_positions: &guide, guide_velocities: &base },
+        averages: &[],
+    };
+    let mut work = Workspace::new(&body, linear::Settings::default()).unwrap();
+    // 2 m/s are expected
+    work.external.linearise(&body, &stage, &at(0.1));
+    for speed in [2.0, 3.0, -1.0] {
+        let mut force = vec![Vec3::ZERO; 3];
+        work.external.add_force(&at(speed), &mut force);
+        assert_eq!([force[0], force[2]], [Vec3::ZERO; 2]);
+        assert!((force[1] + 0.7 * speed * Vec3::X).length() < 1e-12, "{speed} m/s: {}", force[1]);
+        // and does the work of such a force: ½ · 0.7 v² s, but for a constant
+        let none = work.external.work(0.05, &at(0.0));
+        let work = work.external.work(0.05, &at(speed)) - none;
+        assert!((work - 0.05 * 0.35 * speed * speed).abs() < 1e-12, "{speed} m/s: {work}");
+    }
+}
