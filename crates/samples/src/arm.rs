@@ -176,6 +176,11 @@ impl ShoulderRig {
             let along = (1.0 - ((p.x - elbow.x) / 0.15).clamp(-1.0, 1.0).powi(2)).powi(2);
             0.55 * along * step(-0.02, 0.02, p.z) * p.z.max(0.0) * Vec3::Z
         };
+        // and its outside is taken out a little, where skinning by itself draws it in
+        let outside = |p: Vec3| {
+            let along = (1.0 - ((p.x - elbow.x) / 0.13).clamp(-1.0, 1.0).powi(2)).powi(2);
+            0.45 * along * step(0.02, -0.02, p.z) * p.z.min(0.0) * Vec3::Z
+        };
         let armpit = |p: Vec3| hill(p, socket + Vec3::new(0.0, -0.08, 0.03), 0.13);
         mesh.morph_targets = vec![
             sculpt("raised", &shape, |p| {
@@ -185,9 +190,10 @@ impl ShoulderRig {
                 0.045 * pectoral(p) * Vec3::new(-0.4, 0.0, 1.0) - 0.015 * blade(p) * Vec3::Z
             }),
             sculpt("back", &shape, |p| -0.018 * pectoral(p) * Vec3::Z - 0.03 * blade(p) * Vec3::Z),
-            sculpt("folded", &shape, |p| 0.03 * biceps(p) * outwards(p) - inside(p)),
+            sculpt("folded", &shape, |p| 0.03 * biceps(p) * outwards(p) - inside(p) + outside(p)),
             sculpt("hugging", &shape, |p| {
                 0.045 * pectoral(p) * Vec3::new(-0.4, 0.0, 1.0) + 0.03 * biceps(p) * outwards(p) - inside(p)
+                    + outside(p)
             }),
         ];
         mesh
