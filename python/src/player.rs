@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use followthrough::character::{self, MorphPlayer, Player};
+use followthrough::character::{self, MorphKit, MorphPlayer, Player};
 use followthrough::clip::Files;
 use followthrough::layers::Morph;
-use followthrough::shot::{LayerEntry, LayerError, Shot, Target};
+use followthrough::shot::{LayerEntry, LayerError, Shot};
 use glam::{DVec3, Mat4};
 use numpy::PyArray2;
 use pyo3::prelude::*;
@@ -14,8 +14,8 @@ use pyo3::types::PyDict;
 use crate::arrays::{Floats, points_array, shape_text};
 use crate::error::{Said, guarded, said};
 
-/// A character that moves in real time: the flesh around its bones, from a .flesh file (`followthrough pack`, `Shot.pack`), or what the
-/// `skeleton` or the `morph` layer of a shot makes of it (`Shot.player`).
+/// A character that moves in real time: the flesh of a `skeleton` layer or the sculpts of a `morph` layer, from a .flesh file
+/// (`followthrough pack`, `Shot.pack`) or from a shot (`Shot.player`).
 #[pyclass(name = "Player", module = "followthrough")]
 pub(crate) struct PyPlayer {
     mover: Mover,
@@ -74,11 +74,24 @@ impl From<Player> for PyPlayer {
     }
 }
 
+impl From<MorphPlayer> for PyPlayer {
+    fn from(player: MorphPlayer) -> Self {
+        let (names, report) = (player.kit().names(), player.kit().report());
+        Self {
+            joints: names.joints.clone(),
+            meshes: vec![(names.mesh.clone(), player.kit().point_count())],
+            channels: names.channels.clone(),
+            targets: report.sculpt_errors.iter().map(|(name, _)| name.clone()).collect(),
+            mover: Mover::Morph(Box::new(player)),
+        }
+    }
+}
+
 impl PyPlayer {
     /// Of the first layer of a shot that can be played.
     pub(crate) fn of(shot: &Shot) -> Result<Option<Self>, followthrough::shot::Error> {
         shot.first_of_layers(|entry, target| match morph_of(entry) {
-            Some(morph) => Self::morph(&morph, target).map(Some),
+            Some(morph) => morph.player(target).map(|player| Some(player.into())),
             None => match entry.layer.pack(target)? {
                 Some(pack) => Player::read(&pack).map(|player| Some(player.into())).map_err(LayerError::new),
                 None => Ok(None),
@@ -86,16 +99,12 @@ impl PyPlayer {
         })
     }
 
-    fn morph(morph: &Morph, target: &Target) -> Result<Self, LayerError> {
-        let mesh = target.mesh();
-        let joints = target.clip.skeleton.iter().flat_map(|skeleton| &skeleton.joints);
-        Ok(Self {
-            mover: Mover::Morph(Box::new(morph.player(target)?)),
-            joints: joints.map(|joint| joint.name.clone()).collect(),
-            meshes: vec![(mesh.name.clone(), mesh.point_count())],
-            channels: morph.channels.clone(),
-            targets: morph.targets.iter().map(|target| target.name.clone()).collect(),
-        })
+    /// Of packed flesh or packed sculpts.
+    fn unpacked(pack: &[u8]) -> Result<Self, character::Error> {
+        match MorphKit::is_begun_by(pack) {
+            true => MorphPlayer::read(pack).map(Into::into),
+            false => Player::read(pack).map(Into::into),
+        }
     }
 
     fn pose(&self, joints: &Bound<'_, PyAny>) -> PyResult<Vec<Mat4>> {
@@ -143,17 +152,15 @@ impl PyPlayer {
     #[new]
     fn new(py: Python<'_>, pack: &[u8]) -> PyResult<Self> {
         let pack = pack.to_vec();
-        Ok(guarded(py, || Player::read(&pack))?.map_err(said)?.into())
+        guarded(py, || Self::unpacked(&pack))?.map_err(said)
     }
 
     /// Reads a .flesh file.
     #[staticmethod]
     fn read(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         let pack = guarded(py, || Files::default().read(&path))?.map_err(said)?;
-        let player = guarded(py, || Player::read(&pack))?;
-        let player =
-            player.map_err(|error| said(Said::new(error.to_string()).at(path.display().to_string())))?;
-        Ok(player.into())
+        let player = guarded(py, || Self::unpacked(&pack))?;
+        player.map_err(|error| said(Said::new(error.to_string()).at(path.display().to_string())))
     }
 
     /// The joints, in the order in which `step` wants them.

@@ -203,14 +203,14 @@ impl PyShot {
         PyBake::new(py, shot, bake)
     }
 
-    /// The flesh of its skeleton layer as one file for a game, as `followthrough pack` writes it; `Player` plays it.
+    /// The flesh of its skeleton or morph layer as one file for a game, as `followthrough pack` writes it; `Player` plays it.
     #[pyo3(signature = (clip=None))]
     fn pack<'py>(&self, py: Python<'py>, clip: Option<&Bound<'py, PyClip>>) -> PyResult<Bound<'py, PyBytes>> {
         let shot = self.on(py, clip)?;
         match guarded(py, || shot.pack())?.map_err(said)? {
             Some(bytes) => Ok(PyBytes::new(py, &bytes)),
             None => Err(said(
-                Said::new("no layer of the shot can be packed").help("add a layer of the kind `skeleton`"),
+                Said::new("no layer of the shot can be packed").help("add a layer of the kind `skeleton` or `morph`"),
             )),
         }
     }

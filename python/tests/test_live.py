@@ -101,6 +101,11 @@ def test_a_morph_is_played(tmp_path):
         assert away < 0.01 * size, (frame, away)
         moved = max(moved, np.abs(player.surface() - clip.points("arm")[frame]).max())
     assert moved > 0.01 * size, "it is not the animation"
+    # what a game loads is the same
+    packed = ft.Player(shot.pack())
+    assert packed.joints == player.joints and packed.meshes == player.meshes
+    packed.teleport(clip.joint_matrices(11))
+    assert np.allclose(list(packed.weights.values()), list(player.weights.values()), atol=1e-9)
     still = player.surface()
     player.push(int(np.argmax(still[:, 0])), (50.0, 0.0, 0.0))
     player.step(clip.joint_matrices(11), 0.05)
