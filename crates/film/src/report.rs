@@ -99,13 +99,17 @@ pub(crate) fn plots(layer: &LayerBake) -> Vec<PlotData> {
     plots
 }
 
-/// What a layer says its steps are called.
+/// What a layer says its steps are called, frame by frame.
 const STEPS: &str = "effort/substeps";
+/// And where all frames have as many: a note.
+const STEPS_OF_ALL: &str = "steps a frame";
 
 /// The time of a frame, everything that was done for it included, over its steps, in µs; nothing for layers that count none.
 fn time_per_step(layer: &LayerBake) -> Vec<Option<f64>> {
+    let noted = layer.notes.iter().find(|(name, _)| name == STEPS_OF_ALL);
+    let noted: Option<f64> = noted.and_then(|(_, steps)| steps.parse().ok());
     let of = |(seconds, figures): (&Option<f64>, &Figures)| {
-        let steps = figures.get(STEPS).filter(|steps| *steps > 0.0)?;
+        let steps = figures.get(STEPS).or(noted).filter(|steps| *steps > 0.0)?;
         Some(1e6 * (*seconds)? / steps)
     };
     layer.seconds.iter().zip(&layer.figures).map(of).collect()

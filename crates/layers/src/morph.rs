@@ -7,13 +7,13 @@ mod touch;
 
 use std::collections::BTreeMap;
 
-use character::{Kernel, MorphLaw, MorphPlayer};
+use character::{Kernel, MorphKit, MorphLaw, MorphPlayer};
 use clip::{Clip, FilePath, Mesh, Selector};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use solid::Material;
 
-use shot::{Diagnostic, Layer, LayerError, Settings, Simulation, Target};
+use shot::{Counterpart, Diagnostic, Figures, Layer, LayerError, Settings, Simulation, Target};
 
 use crate::shared::Contact;
 use crate::shared::driver::LOOK_AHEAD;
@@ -211,6 +211,14 @@ impl Layer for Morph {
                 Diagnostic::new("forces", message).with_help("say `modes = 0`, or `forces = \"stvk\"`"),
             );
         }
+        let most = MorphKit::MOST_STVK_MODES;
+        if self.forces == MorphForces::Stvk && self.modes > most {
+            let message =
+                format!("StVK forces of {} coordinates have too many terms; {most} is the most", self.modes);
+            found.push(
+                Diagnostic::new("modes", message).with_help("say fewer `modes`, or `forces = \"linear\"`"),
+            );
+        }
         if self.modes == 0 && self.contact.is_some() {
             let message = "only a morph of few modes keeps out of itself and of other things";
             found.push(
@@ -265,6 +273,23 @@ impl Layer for Morph {
         } else {
             LOOK_AHEAD
         }
+    }
+
+    fn pack(&self, input: &Target) -> Result<Option<Vec<u8>>, LayerError> {
+        Ok(Some(self.player(input)?.kit().to_bytes()))
+    }
+
+    fn counterpart(
+        &self,
+        input: &Target,
+        index: usize,
+        figures: &Figures,
+    ) -> Result<Option<Counterpart>, LayerError> {
+        // with weights per vertex the figures are of the whole body
+        if self.pose_reach.is_some() {
+            return Ok(None);
+        }
+        simulation::counterpart(self, input, index, figures)
     }
 
     fn scenery(&self, input: &Target) -> Result<Vec<Clip>, LayerError> {

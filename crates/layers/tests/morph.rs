@@ -240,6 +240,96 @@ fn speed_and_touch_are_numbers_of_a_pose() {
     assert!(touched[0].abs() < 1e-9 && touched[10] > 0.3 && touched[10] <= 1.0, "{touched:?}");
 }
 
+/// A sculpt from a file is the same as one that is a shape of the mesh; one of another mesh is told.
+#[test]
+fn a_sculpt_can_be_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let clip = samples::arm();
+    let mesh = &clip.meshes[0];
+    let mut text = String::new();
+    for (p, offset) in mesh.rest_points.iter().zip(&mesh.morph_target("bulged").unwrap().offsets) {
+        let [x, y, z] = std::array::from_fn(|axis| p[axis] + offset[axis]);
+        text += &format!("v {x} {y} {z}\n");
+    }
+    let corners = |t: &[u32; 3]| format!("f {} {} {}\n", t[0] + 1, t[1] + 1, t[2] + 1);
+    let faces: String = mesh.point_triangles().iter().map(corners).collect();
+    std::fs::write(folder.path().join("bulged.obj"), format!("{text}{faces}")).unwrap();
+    std::fs::write(folder.path().join("other.obj"), "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n").unwrap();
+    let shot_with = |shape: &str| {
+        let targets = TARGETS.replace("shape = \"bulged\"", shape);
+        reader().parse("shot", &shot("modes = 8", &targets), folder.path()).unwrap()
+    };
+    let bake = |shape: &str, out: &str| {
+        let out = Some(folder.path().join(out));
+        let options = BakeOptions { out, frames: Some("0-14".parse().unwrap()), ..BakeOptions::default() };
+        shot_with(shape).bake(&options, &Context::SILENT).unwrap().clip.frame(14).unwrap()
+    };
+    let (named, filed) = (bake("shape = \"bulged\"", "a"), bake("file = \"bulged.obj\"", "b"));
+    assert!(farthest(&named, &filed) < 1e-6, "{}", farthest(&named, &filed));
+    let mistakes: Vec<String> = shot_with("file = \"other.obj\"")
+        .check()
+        .iter()
+        .map(|mistake| mistake.message().to_owned())
+        .collect();
+    assert!(mistakes.len() == 1 && mistakes[0].contains("has 3 points, but `arm` has"), "{mistakes:?}");
+    let missing = shot_with("file = \"none.obj\"").check();
+    assert!(missing.iter().any(|mistake| mistake.message().contains("none.obj")));
+}
+
+/// The demo's diver: upright his belly is flabby, in a ball it bulges and is hard; his chest collapses as he leans and bulges in the
+/// ball. All seen beside the same weights of the sculpts, which do not move by themselves.
+#[test]
+fn a_diver_is_flabby_upright_and_hard_in_a_ball() {
+    let mut text: toml::Table = include_str!("../../cli/demos/diver.toml").parse().unwrap();
+    text.insert("output".into(), toml::Value::Table("files = []\nreport = false".parse().unwrap()));
+    let layer = text["layer"][0].as_table_mut().unwrap();
+    layer.insert("tets".into(), 4000.into());
+    layer.insert("modes".into(), 24.into());
+    let shot = reader().parse("shot", &text.to_string(), "".as_ref()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let options = BakeOptions { out: Some(folder.path().into()), ..BakeOptions::default() };
+    let bake = shot.bake(&options, &Context::SILENT).unwrap();
+    let mesh = bake.clip.mesh_index("body").unwrap();
+    let (body, skeleton) = (&bake.clip.meshes[mesh], bake.clip.skeleton.as_ref().unwrap());
+    let belly = &body.group("belly").unwrap().weights;
+    let rest = &body.rest_points;
+    let is_chest = |p: &[f32; 3]| {
+        let side = glam::Vec3::new(0.08 * p[0].signum(), 1.3, 0.1);
+        glam::Vec3::from(*p).distance(side) < 0.05 && p[2] > 0.05
+    };
+    let place = |points: &[[f32; 3]], k: usize| glam::Vec3::from(points[k]);
+    // how far the belly is from the sculpts, and how far belly and chest go from the plain skin, outwards
+    let belly_at: Vec<usize> = (0..rest.len()).filter(|&k| belly[k] > 0.6).collect();
+    let chest_at: Vec<usize> = (0..rest.len()).filter(|&k| is_chest(&rest[k])).collect();
+    assert!(belly_at.len() > 20 && chest_at.len() > 10);
+    let (mut jiggles, mut bellies, mut chests) = (Vec::new(), Vec::new(), Vec::new());
+    for index in 0..bake.clip.frame_count() {
+        let frame = bake.clip.frame(index).unwrap();
+        let points = &frame.points[mesh];
+        let (_, sculpt) = shot.counterpart(&bake, index).unwrap().unwrap();
+        let plain = body.skin.as_ref().unwrap().deform(rest, &skeleton.world_from_joints(&frame.pose));
+        let normals = geometry::vertex_normals(
+            &plain.iter().map(|p| geometry::Vec3::from(p.map(f64::from))).collect::<Vec<_>>(),
+            &body.point_triangles(),
+        );
+        let out = |who: &[usize]| {
+            let of = |&k: &usize| (place(points, k) - place(&plain, k)).dot(normals[k].as_vec3());
+            who.iter().map(of).sum::<f32>() / who.len() as f32
+        };
+        let far = |&k: &usize| place(points, k).distance_squared(place(&sculpt.points, k));
+        jiggles.push((belly_at.iter().map(far).sum::<f32>() / belly_at.len() as f32).sqrt());
+        bellies.push(out(&belly_at));
+        chests.push(out(&chest_at));
+    }
+    println!("jiggles {jiggles:?}\nbelly {bellies:?}\nchest {chests:?}");
+    println!("{:?}\n{:?}", bake.layers[0].notes, bake.layers[0].warnings);
+    let largest = |list: &[f32]| list.iter().copied().fold(0.0, f32::max);
+    let (upright, balled) = (largest(&jiggles[4..24]), largest(&jiggles[30..44]));
+    println!("the belly jiggles by {upright} m as he jumps, by {balled} m in the ball");
+    assert!(upright > 3.0 * balled, "{upright} {balled}");
+    assert!(bellies[36] > 0.04 && chests[36] > 0.01 && chests[11] < -0.004);
+}
+
 #[test]
 fn every_dial_changes_the_result() {
     let bake = |layer: &str, targets: &str| {
@@ -292,6 +382,7 @@ fn mistakes_are_named() {
     assert!(mistakes("channels = [\"speed of hnd\"]", TARGETS).contains("hnd"));
     assert!(mistakes("channels = [\"touch of hand\"]", TARGETS).contains("always 0"));
     assert!(mistakes("modes = 0\ncontact = {}", TARGETS).contains("few modes"));
+    assert!(mistakes("modes = 120\nforces = \"stvk\"", TARGETS).contains("80 is the most"));
     assert!(mistakes("contact = { thickness = 1.0 }", TARGETS).contains("no room"));
     // two at one pose are found when the layer is prepared
     let folder = tempfile::tempdir().unwrap();

@@ -6,7 +6,7 @@ use clip::{Clip, Files, Format, Selector};
 
 use crate::bake::Bake;
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::layer::{LayerError, Sketch, Target};
+use crate::layer::{Counterpart, LayerError, Sketch, Target};
 use crate::shot::{LayerEntry, MeshNames, Shot};
 use crate::{Error, Reader, suggest};
 
@@ -117,6 +117,22 @@ impl Shot {
     /// What a game needs to run one of its layers by itself: the bytes of the first that can be packed. Nothing is baked.
     pub fn pack(&self) -> Result<Option<Vec<u8>>, Error> {
         self.first_of_layers(|entry, target| entry.layer.pack(target))
+    }
+
+    /// What its result is shown beside in frame `index` of a bake: the mesh's number, and its points. Nothing where there are several
+    /// layers, where the one has nothing of the kind, and for loops, whose frames are of two periods.
+    pub fn counterpart(&self, bake: &Bake, index: usize) -> Result<Option<(usize, Counterpart)>, Error> {
+        if bake.looped.is_some() {
+            return Ok(None);
+        }
+        let active: Vec<&LayerEntry> = self.layers.iter().filter(|entry| entry.is_active()).collect();
+        let ([entry], [layer]) = (&active[..], &bake.layers[..]) else { return Ok(None) };
+        let Ok(target) = entry.target(&bake.whole_input, &self.files) else { return Ok(None) };
+        let index = bake.frames.first + index;
+        let Some(figures) = layer.figures.get(index) else { return Ok(None) };
+        let found = entry.layer.counterpart(&target, index, figures);
+        let found = found.map_err(crate::bake::prepare_error(&entry.name))?;
+        Ok(found.map(|found| (target.mesh, found)))
     }
 
     /// What the first of its layers gives that gives anything, asked with what it works on. Nothing is baked.

@@ -78,6 +78,17 @@ pub trait Layer: Send + Sync {
         Ok(None)
     }
 
+    /// What a report shows its result beside, frame by frame: its mesh with nothing that moves by itself. `figures` are those of the
+    /// frame. Most layers are seen beside their input alone.
+    fn counterpart(
+        &self,
+        _input: &Target,
+        _index: usize,
+        _figures: &Figures,
+    ) -> Result<Option<Counterpart>, LayerError> {
+        Ok(None)
+    }
+
     /// What stands in its scene and in no clip: obstacles from files, simple shapes. Frame by frame beside the input; to be drawn, nothing else.
     fn scenery(&self, _input: &Target) -> Result<Vec<Clip>, LayerError> {
         Ok(Vec::new())
@@ -247,6 +258,15 @@ impl From<Frame> for FrameResult {
     fn from(frame: Frame) -> Self {
         Self { frame, ..Self::default() }
     }
+}
+
+/// Points of a layer's mesh that its result is shown beside.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Counterpart {
+    /// What they are, in a word.
+    pub name: &'static str,
+    /// Where they are.
+    pub points: Vec<[f32; 3]>,
 }
 
 /// Named numbers of one frame. A name `strain/max` puts the number into the plot `strain` as the line `max`.

@@ -110,8 +110,8 @@ pub use form::{Form, mistake_at, top_word};
 pub use input::cropped;
 pub use key::BakeKey;
 pub use layer::{
-    Figure, Figures, FrameResult, GroupMember, Layer, LayerError, Settings, Simulation, Sketch, Target,
-    Viewpoint,
+    Counterpart, Figure, Figures, FrameResult, GroupMember, Layer, LayerError, Settings, Simulation, Sketch,
+    Target, Viewpoint,
 };
 pub use progress::{Context, Event, Progress};
 pub use range::FrameRange;

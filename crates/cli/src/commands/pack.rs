@@ -10,9 +10,9 @@ use crate::console::Console;
 use crate::error::CliError;
 use crate::source::Trust;
 
-/// Pack the flesh of a shot's skeleton layer into one file that a game steps in real time
+/// Pack the flesh of a shot's skeleton or morph layer into one file that a game steps in real time
 ///
-/// Nothing is baked: the file holds the lattice, the functions on it and the matrices that the bake would use, for the crate `character`.
+/// Nothing is baked: the file holds the functions or coordinates and the matrices that the bake would use, for the crate `character`.
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// The shot file
@@ -36,7 +36,7 @@ impl Arguments {
         let reader = self.trust.reader(self.set.iter().map(String::as_str));
         let bytes = reader.read(&self.shot)?.pack()?.ok_or_else(|| {
             CliError::usage(format!("{}: no layer of the shot can be packed", self.shot.display()))
-                .with_help("add a layer of the kind `skeleton`")
+                .with_help("add a layer of the kind `skeleton` or `morph`")
         })?;
         shot::write_whole(&self.output, &bytes).map_err(|error| match error {
             shot::Error::Io { path, source, .. } => CliError::output(&path, &source),

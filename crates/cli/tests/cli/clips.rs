@@ -425,3 +425,34 @@ fn flesh_is_packed_for_a_game_and_told_about() {
     place.write("torn.flesh", "flesh, but not much of it");
     assert!(place.expect(1, &["info", "torn.flesh"]).stderr.contains("pack it again"));
 }
+
+#[test]
+fn sculpts_are_packed_for_a_game_and_told_about() {
+    let place = Place::new();
+    let shot = |name: &str, modes: usize| {
+        let targets = "[[layer.targets]]\nname = \"slack\"\n[[layer.targets]]\nname = \"flexed\"\nshape = \"bulged\"\n\
+            turns = { elbow = [0.0, 0.0, 120.0] }\nchannels = [1.0]\n";
+        let layer =
+            format!("kind = \"morph\"\ntets = 300\nmodes = {modes}\nchannels = [\"bulged\"]\n{targets}");
+        place.write(name, &format!("[input]\nsample = \"arm\"\n[[layer]]\n{layer}"));
+    };
+    shot("arm.toml", 8);
+    let packed = place.json(&["pack", "arm.toml", "-o", "arm.flesh", "--json"]);
+    let told = place.json(&["info", "arm.flesh", "--json"]);
+    assert_eq!(told["joint_names"], serde_json::json!(["root", "upper", "elbow", "hand"]));
+    assert_eq!(told["targets"], serde_json::json!(["slack", "flexed"]));
+    assert_eq!(told["channels"], serde_json::json!(["bulged"]));
+    assert_eq!((&told["points"], &told["coefficients"]), (&packed["points"], &8.into()));
+    assert!(place.expect(0, &["info", "arm.flesh"]).stdout.contains("slack, flexed"));
+    // and a game can run it
+    let mut player = character::MorphPlayer::read(&place.read("arm.flesh")).expect("it was just written");
+    let clip = samples::arm();
+    let skeleton = clip.skeleton.as_ref().expect("an arm has joints");
+    let world = |frame: usize| skeleton.world_from_joints(&clip.frame(frame).expect("a frame").pose);
+    player.step(&world(0), &[], 0.0).expect("the first pose");
+    player.step(&world(15), &[1.0], 0.6).expect("another pose");
+    assert!(player.weights()[1] > 0.9, "{:?}", player.weights());
+
+    shot("full.toml", 0);
+    assert!(place.expect(1, &["pack", "full.toml", "-o", "full.flesh"]).stderr.contains("modes"));
+}

@@ -1,7 +1,7 @@
-//! Before, after and strain: a row of three pictures for a few frames.
+//! Before, after and strain: a row of three pictures for a few frames. Where a layer has a counterpart without physics, another beside it.
 
 use clip::{Clip, Frame, StrainMeter};
-use render::{Camera, Ground, Look, Painter, Picture, Scalars};
+use render::{Camera, Ground, Look, Painter, Picture, Scalars, Stage};
 
 use shot::{Bake, Shot, Sketch};
 
@@ -66,12 +66,16 @@ pub(super) fn rows(
     let look = Look { ground, drawing: film.drawing(), ..Look::default() };
     // a layer may give back another mesh than it got
     let painters = clips.map(Painter::new);
+    // a film whose camera goes along is of somebody who would be small otherwise
+    let travelling = match film.go_along {
+        true => Some(Stage::new(&[("", &bake.clip)], view, look.clone(), SIZE)?.going_along(view)?),
+        false => None,
+    };
+    let camera_at = |frame: usize| travelling.as_ref().map_or(camera, |stage| stage.camera_at(frame));
     let paint_from =
         |camera: &Camera, side: usize, frame: &Frame, scalars: Option<&Scalars>| -> Result<Picture, Error> {
             Ok(painters[side].picture(frame, camera, &look, SIZE, scalars)?)
         };
-    let paint =
-        |side: usize, frame: &Frame, scalars: Option<&Scalars>| paint_from(&camera, side, frame, scalars);
 
     let frames = spread(bake.clip.frame_count(), ROWS);
     let shown: Vec<(Frame, Frame)> = frames
@@ -79,9 +83,12 @@ pub(super) fn rows(
         .map(|&frame| Ok((bake.input.frame(frame)?, bake.clip.frame(frame)?)))
         .collect::<Result<_, Error>>()?;
     let strains = strains(bake, &shown);
-    let places = places(bake);
+    let (places, apart) = (places(bake), counterparts(shot, bake, &frames, &shown)?);
     let (mut rows, of) = (Vec::new(), frames.len() + places.len());
     for (at, (&frame, (before, after))) in frames.iter().zip(&shown).enumerate() {
+        let camera = camera_at(frame);
+        let paint =
+            |side: usize, shown: &Frame, scalars: Option<&Scalars>| paint_from(&camera, side, shown, scalars);
         let mut pictures = vec![("input", paint(0, before, None)?.png()?)];
         if !bake.layers.is_empty() {
             pictures.push(("result", paint(1, after, None)?.png()?));
@@ -91,19 +98,27 @@ pub(super) fn rows(
             });
         }
         rows.push(Row { frame: bake.frames.first + frame, pictures, told: None });
+        if let Some((still, label, apart)) = apart.get(at) {
+            let pictures = vec![
+                (*label, paint(0, still, None)?.png()?),
+                ("simulated", paint(1, after, None)?.png()?),
+                ("difference", paint(1, after, Some(apart))?.png()?),
+            ];
+            rows.push(Row { frame: bake.frames.first + frame, pictures, told: None });
+        }
         if !go_on(at + 1, of) {
             return Ok(None);
         }
     }
-    for (frame, place, text) in places {
-        let near = closer(&camera, place);
+    for (at, (frame, place, text)) in places.into_iter().enumerate() {
+        let near = closer(&camera_at(frame), place);
         let (before, after) = (bake.input.frame(frame)?, bake.clip.frame(frame)?);
         let pictures = vec![
             ("input", paint_from(&near, 0, &before, None)?.png()?),
             ("result", paint_from(&near, 1, &after, None)?.png()?),
         ];
         rows.push(Row { frame: bake.frames.first + frame, pictures, told: Some(text) });
-        if !go_on(rows.len(), of) {
+        if !go_on(frames.len() + at + 1, of) {
             return Ok(None);
         }
     }
@@ -127,6 +142,38 @@ fn closer(camera: &Camera, place: [f64; 3]) -> Camera {
     let mut near = Camera { target: place.into(), ..*camera };
     near.position = near.target + NEAR * (camera.position - camera.target);
     near
+}
+
+/// Of every frame the layer's counterpart, what it is called, and how far the result is from it; none where there is none.
+fn counterparts(
+    shot: &Shot,
+    bake: &Bake,
+    frames: &[usize],
+    shown: &[(Frame, Frame)],
+) -> Result<Vec<(Frame, &'static str, Scalars)>, Error> {
+    let mut found = Vec::new();
+    for (&index, (before, after)) in frames.iter().zip(shown) {
+        let Some((mesh, counterpart)) = shot.counterpart(bake, index)? else { return Ok(Vec::new()) };
+        let Some(points) = after.points.get(mesh) else { return Ok(Vec::new()) };
+        if points.len() != counterpart.points.len() || before.points.len() != after.points.len() {
+            return Ok(Vec::new());
+        }
+        let far = |(a, b): (&[f32; 3], &[f32; 3])| {
+            let square: f32 = a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum();
+            1000.0 * square.sqrt()
+        };
+        let mut values = vec![Vec::new(); after.points.len()];
+        values[mesh] = points.iter().zip(&counterpart.points).map(far).collect::<Vec<f32>>();
+        let mut still = before.clone();
+        still.points[mesh] = counterpart.points;
+        found.push((still, counterpart.name, values));
+    }
+    let all = found.iter().flat_map(|(_, _, values)| values.iter().flatten()).copied();
+    // what is less than a tenth of a millimetre is not to look like a difference
+    let top = all.filter(|far| far.is_finite()).fold(0.1, f32::max);
+    let scaled =
+        |(still, name, values)| (still, name, Scalars::new("difference", "mm", values).with_range(0.0, top));
+    Ok(found.into_iter().map(scaled).collect())
 }
 
 /// Frames of the film, where there are fields to be shown.

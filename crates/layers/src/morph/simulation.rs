@@ -2,13 +2,13 @@
 //!
 //! It has its own loop and not the driver's: an actor sees points of the animation, and what is followed here are joints.
 
-use character::{FullMorph, Morph, MorphPlayer, MorphSettings, Plasticity, Press};
-use clip::Transform;
+use character::{FullMorph, Morph, MorphNames, MorphPlayer, MorphSettings, Plasticity, Press};
+use clip::{Mesh, Transform};
 use dynamics::{CUT_SIZES, Steps};
 use geometry::{Bounds, Vec3};
 use glam::Mat4;
 
-use shot::{FrameResult, LayerError, Simulation, Target};
+use shot::{Counterpart, Figures, FrameResult, LayerError, Simulation, Target};
 
 use super::channels::Channels;
 use super::poses::{between, pose, sculpt};
@@ -52,6 +52,7 @@ impl Mover {
     /// With few coordinates or all of them; notes and warnings tell what the few can do.
     fn new(
         settings: &Settings,
+        input: &Target,
         morph: &mut Morph,
         step: f64,
         notes: &mut Vec<(String, String)>,
@@ -60,7 +61,13 @@ impl Mover {
         if settings.modes == 0 {
             return Ok(Self::Full(Box::new(FullMorph::new(morph, step).map_err(LayerError::new)?)));
         }
-        let kit = morph.kit(settings.modes, step).map_err(LayerError::new)?;
+        let joints = input.clip.skeleton.iter().flat_map(|skeleton| &skeleton.joints);
+        let names = MorphNames {
+            mesh: input.mesh().name.clone(),
+            joints: joints.map(|joint| joint.name.clone()).collect(),
+            channels: settings.channels.clone(),
+        };
+        let kit = morph.kit(settings.modes, step).map_err(LayerError::new)?.named(names);
         let report = kit.report();
         notes.push(("modes".into(), format!("{} of {} unknowns", report.modes, report.unknowns)));
         notes.push(("pose space".into(), format!("{} components", report.pose_components)));
@@ -175,11 +182,10 @@ impl MorphSimulation {
             ("steps a frame".into(), steps.to_string()),
         ];
         let mut warnings = Vec::new();
-        let mover = Mover::new(settings, &mut morph, step, &mut notes, &mut warnings)?;
+        let mover = Mover::new(settings, input, &mut morph, step, &mut notes, &mut warnings)?;
         let follow =
             settings.follow.as_ref().map(|follow| follow.weights(&input.clip, input.mesh, &input.files));
         let follow = follow.transpose()?;
-        let named = |name: &String| mesh.morph_targets.iter().position(|target| &target.name == name);
         let exact = |k: usize| follow.as_ref().is_some_and(|follow: &Vec<f32>| follow[k] >= 1.0);
         let known: Vec<bool> = (0..mesh.point_count()).map(exact).collect();
         let touch = settings.contact.as_ref().filter(|_| settings.modes > 0);
@@ -188,7 +194,7 @@ impl MorphSimulation {
             input: input.clone(),
             mover,
             targets,
-            own_shapes: settings.targets.iter().filter_map(|target| named(target.shape.as_ref()?)).collect(),
+            own_shapes: own_shapes(settings, mesh),
             channels: Channels::new(&settings.channels, input, step)?,
             follow,
             touch,
@@ -311,45 +317,62 @@ impl MorphSimulation {
 
     /// A frame as the animation has it.
     fn drawn(&self, index: usize) -> Result<Drawn, LayerError> {
-        let frame = self.input.clip.frame(index)?;
-        let mesh = self.input.mesh();
-        let points = &frame.points[self.input.mesh];
-        let given: Vec<Vec3> = points.iter().map(|p| Vec3::from(p.map(f64::from))).collect();
-        let (Some(skeleton), Some(skin)) = (&self.input.clip.skeleton, &mesh.skin) else {
-            return Ok(Drawn { extra: vec![Vec3::ZERO; given.len()], given });
-        };
-        // what the animation has beside its skin and the shapes that are shown here
-        let shown = self.input.clip.morph_weights(index)?;
-        let mut rest = mesh.rest_points.clone();
-        for &k in &self.own_shapes {
-            let weight = shown[self.input.mesh][k];
-            for (p, offset) in rest.iter_mut().zip(&mesh.morph_targets[k].offsets) {
-                (0..3).for_each(|axis| p[axis] += weight * offset[axis]);
-            }
-        }
-        let skinned = skin.deform(&rest, &skeleton.world_from_joints(&frame.pose));
-        let extra = |(given, skinned): (&Vec3, &[f32; 3])| {
-            let extra = *given - Vec3::from(skinned.map(f64::from));
-            if extra.length() > ROUND_OFF * self.size { extra } else { Vec3::ZERO }
-        };
-        let extra = given.iter().zip(&skinned).map(extra).collect();
-        Ok(Drawn { given, extra })
+        Drawn::new(&self.input, &self.own_shapes, self.size, index)
     }
 
     /// RMS distance of the flesh's skin from the sculpts, as they are weighted.
     fn distance_from_sculpts(&self, points: &[Vec3], pose: &[Mat4]) -> f64 {
-        let mesh = self.input.mesh();
-        let Some(skin) = &mesh.skin else { return 0.0 };
-        let mut sculpted = mesh.rest();
-        for (weight, (_, moved)) in self.mover.weights().iter().zip(&self.targets) {
-            sculpted.iter_mut().zip(moved).for_each(|(p, moved)| *p += *weight * *moved);
-        }
-        let sculpted: Vec<[f32; 3]> = sculpted.iter().map(|p| p.as_vec3().to_array()).collect();
-        let sculpted = skin.deform(&sculpted, pose);
+        let moved = self.targets.iter().map(|(_, moved)| moved.as_slice());
+        let sculpted = sculpted(self.input.mesh(), self.mover.weights().iter().copied().zip(moved), pose);
         let apart =
             points.iter().zip(&sculpted).map(|(a, b)| a.distance_squared(Vec3::from(b.map(f64::from))));
         (apart.sum::<f64>() / points.len().max(1) as f64).sqrt()
     }
+}
+
+/// The sculpts, as they are weighted, under the skin at a pose: shapes blended, and nothing of their own.
+fn sculpted<'a>(
+    mesh: &Mesh,
+    weighted: impl Iterator<Item = (f64, &'a [Vec3])>,
+    pose: &[Mat4],
+) -> Vec<[f32; 3]> {
+    let mut points = mesh.rest();
+    for (weight, moved) in weighted {
+        points.iter_mut().zip(moved).for_each(|(p, moved)| *p += weight * *moved);
+    }
+    let points: Vec<[f32; 3]> = points.iter().map(|p| p.as_vec3().to_array()).collect();
+    mesh.skin.as_ref().map_or_else(|| points.clone(), |skin| skin.deform(&points, pose))
+}
+
+/// The sculpts as a stored frame's weights have them: what a report shows the flesh beside.
+pub(super) fn counterpart(
+    settings: &Settings,
+    input: &Target,
+    index: usize,
+    figures: &Figures,
+) -> Result<Option<Counterpart>, LayerError> {
+    let (mesh, Some(skeleton)) = (input.mesh(), &input.clip.skeleton) else { return Ok(None) };
+    let rest = mesh.rest();
+    let mut moved = Vec::new();
+    for target in &settings.targets {
+        let Some(weight) = figures.get(&format!("targets/{}", target.name)) else { return Ok(None) };
+        let own: Vec<Vec3> = sculpt(target, input)?.iter().zip(&rest).map(|(a, b)| *a - *b).collect();
+        moved.push((weight, own));
+    }
+    let pose = skeleton.world_from_joints(&input.clip.frame(index)?.pose);
+    let points = sculpted(mesh, moved.iter().map(|(weight, own)| (*weight, own.as_slice())), &pose);
+    let size = Bounds::of(rest.iter().copied()).diagonal();
+    let drawn = Drawn::new(input, &own_shapes(settings, mesh), size, index)?;
+    let beside = |(p, extra): (&[f32; 3], &Vec3)| {
+        std::array::from_fn(|axis| (f64::from(p[axis]) + extra[axis]) as f32)
+    };
+    Ok(Some(Counterpart { name: "sculpt", points: points.iter().zip(&drawn.extra).map(beside).collect() }))
+}
+
+/// Morph targets of the mesh that the layer shows itself.
+fn own_shapes(settings: &Settings, mesh: &Mesh) -> Vec<usize> {
+    let named = |name: &String| mesh.morph_targets.iter().position(|target| &target.name == name);
+    settings.targets.iter().filter_map(|target| named(target.shape.as_ref()?)).collect()
 }
 
 /// A frame as the animation has it.
@@ -357,6 +380,34 @@ struct Drawn {
     given: Vec<Vec3>,
     /// What of it neither the skin nor the shapes that this layer shows account for.
     extra: Vec<Vec3>,
+}
+
+impl Drawn {
+    fn new(input: &Target, own_shapes: &[usize], size: f64, index: usize) -> Result<Self, LayerError> {
+        let frame = input.clip.frame(index)?;
+        let mesh = input.mesh();
+        let given: Vec<Vec3> =
+            frame.points[input.mesh].iter().map(|p| Vec3::from(p.map(f64::from))).collect();
+        let (Some(skeleton), Some(skin)) = (&input.clip.skeleton, &mesh.skin) else {
+            return Ok(Self { extra: vec![Vec3::ZERO; given.len()], given });
+        };
+        // what the animation has beside its skin and the shapes that are shown here
+        let shown = input.clip.morph_weights(index)?;
+        let mut rest = mesh.rest_points.clone();
+        for &k in own_shapes {
+            let weight = shown[input.mesh][k];
+            for (p, offset) in rest.iter_mut().zip(&mesh.morph_targets[k].offsets) {
+                (0..3).for_each(|axis| p[axis] += weight * offset[axis]);
+            }
+        }
+        let skinned = skin.deform(&rest, &skeleton.world_from_joints(&frame.pose));
+        let extra = |(given, skinned): (&Vec3, &[f32; 3])| {
+            let extra = *given - Vec3::from(skinned.map(f64::from));
+            if extra.length() > ROUND_OFF * size { extra } else { Vec3::ZERO }
+        };
+        let extra = given.iter().zip(&skinned).map(extra).collect();
+        Ok(Self { given, extra })
+    }
 }
 
 /// A target of the shot file as the engine takes it.
