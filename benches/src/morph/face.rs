@@ -1,4 +1,4 @@
-//! A face of 6,000 points in 60 coordinates that speaks while a ball is pressed into its cheek: 200 contacts in every step.
+//! A face of 6,000 points in 60 coordinates that speaks while a ball is pressed into its cheek: up to 200 contacts a step.
 
 use std::f64::consts::TAU;
 use std::time::Instant;
