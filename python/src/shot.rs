@@ -210,7 +210,8 @@ impl PyShot {
         match guarded(py, || shot.pack())?.map_err(said)? {
             Some(bytes) => Ok(PyBytes::new(py, &bytes)),
             None => Err(said(
-                Said::new("no layer of the shot can be packed").help("add a layer of the kind `skeleton` or `morph`"),
+                Said::new("no layer of the shot can be packed")
+                    .help("add a layer of the kind `skeleton` or `morph`"),
             )),
         }
     }
