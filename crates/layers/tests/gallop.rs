@@ -32,10 +32,15 @@ fn looped(input: &str, layer: &str) -> Bake {
     bake
 }
 
+/// One round ends where the next begins before anything is closed.
+fn assert_is_settled(bake: &Bake) {
+    let report = bake.looped.as_ref().unwrap();
+    assert!(report.is_settled() && report.gap_m() <= GAP * report.size_m, "{report:?}");
+}
+
 /// It ends where it began; what comes over the seam is no faster change of velocity than within; and it is not the input.
 fn assert_is_loop(bake: &Bake, mesh: usize) {
     let report = bake.looped.as_ref().unwrap();
-    assert!(report.is_settled() && report.gap_m() <= GAP * report.size_m, "{report:?}");
     let last = bake.clip.frame_count() - 1;
     let points: Vec<Vec<Vec3>> = (0..=last)
         .map(|i| bake.clip.frame(i).unwrap().points[mesh].iter().map(|p| Vec3::from(*p)).collect())
@@ -70,10 +75,12 @@ fn assert_is_loop(bake: &Bake, mesh: usize) {
 fn a_galloping_horse_is_a_loop() {
     let Some(path) = asset("gltf/Horse.glb") else { return };
     let bake = looped(&format!("file = {path:?}\nunit = 0.01"), "kind = \"enrich\"\ntets = 400");
+    assert_is_settled(&bake);
     assert_is_loop(&bake, 0);
 }
 
-/// The cape of a knight who runs on the spot.
+/// The cape of a knight who runs on the spot. Loose cloth flutters and finds no period (rounds end 15 to 30 cm apart, of 3.9 m): what is left is closed
+/// by the blend, as smoothly as the cape moves anyway.
 #[test]
 fn a_running_cape_is_a_loop() {
     let Some(path) = asset("gltf/Knight.glb") else { return };

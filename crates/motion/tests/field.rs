@@ -50,8 +50,8 @@ fn the_field_carries_a_walk_on_for_a_while_and_knows_where_it_is_not_known() {
         "strangeness {inside:.2} where it was learnt, {outside:.2} elsewhere; runs of 0.3 s astray by {off:.2?} deviations"
     );
     assert!(inside < 0.1 && outside > 4.0 * inside, "{inside} {outside}");
-    // strides are circles of one and a half deviations; a quarter of one stays within
-    assert!(off.iter().all(|off| *off < 0.8), "{off:?}");
+    // strides are circles of one and a half deviations; a quarter of one, begun at a likely state that nobody was seen in, stays nearer than two thirds of that
+    assert!(off.iter().all(|off| *off < 1.0), "{off:?}");
     let far = |run: &Vec<[f64; 2]>| {
         let way = run.windows(2).map(|w| (w[1][0] - w[0][0]).hypot(w[1][1] - w[0][1])).sum::<f64>();
         way > 1.5

@@ -133,7 +133,7 @@ impl Told {
                 let size = controls.len().checked_div(count)?;
                 let sound = size > 0 && size * count == controls.len();
                 let controls = controls.chunks_exact(size.max(1)).map(<[f64]>::to_vec).collect();
-                Some(Seam { frame: *frame as usize, controls }).filter(|_| sound)
+                Some(sound.then_some(Seam { frame: *frame as usize, controls })?)
             }
             _ => return None,
         };
