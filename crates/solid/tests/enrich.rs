@@ -347,7 +347,7 @@ fn what_is_left_out_is_named() {
 }
 
 /// In the first frame the tets lie in it, and move as the animation goes on: a bar that goes along steadily is as it was from the
-/// beginning. Both first fits are counted.
+/// beginning.
 #[test]
 fn the_first_frame_is_fitted_with_the_way_it_goes() {
     let bar = bar();
@@ -366,14 +366,11 @@ fn the_first_frame_is_fitted_with_the_way_it_goes() {
     for [before, here, next] in fits[0].iter().zip(&fits[1]).zip(&fits[2]).map(|((a, b), c)| [*a, *b, *c]) {
         assert!((here - before).distance(way) < 1e-7 && (next - here).distance(way) < 1e-7);
     }
-    // bent frames take iterations, and both of them count
+    // a bent frame takes iterations
     let mut enrich = bar.enrich(held_end, None, EnrichSettings::default());
-    enrich.begin(&bar.frame(2), Some(&bar.frame(2))).unwrap();
-    let once = *enrich.flesh().fitted();
     enrich.begin(&bar.frame(2), Some(&bar.frame(4))).unwrap();
-    let twice = *enrich.flesh().fitted();
-    assert!(once.iterations > 0 && twice.iterations > once.iterations, "{once:?} {twice:?}");
-    assert!(once.error > 0.0 && once.error < 2e-3, "{once:?}");
+    let bent = *enrich.flesh().fitted();
+    assert!(bent.iterations > 0 && bent.error > 0.0 && bent.error < 2e-3, "{bent:?}");
 }
 
 /// A steady motion that is cut to another place, and goes on there in another direction: flesh that was at rest in it still is.

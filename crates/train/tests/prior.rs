@@ -48,7 +48,11 @@ fn another_persons_take_is_carried_over() {
     let tall = || {
         let mut clip = stroll(0.0, 0.0);
         let skeleton = clip.skeleton.as_mut().unwrap();
-        skeleton.joints.iter_mut().for_each(|joint| joint.rest.translation *= 1.1);
+        for joint in &mut skeleton.joints {
+            joint.rest.translation *= 1.1;
+            // whoever is only taller is of the same skeleton
+            joint.name = format!("tall_{}", joint.name);
+        }
         let frames: Vec<clip::Frame> = (0..clip.frame_count())
             .map(|index| {
                 let mut frame = clip.frame(index).unwrap();
