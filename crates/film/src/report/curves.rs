@@ -6,6 +6,12 @@ use super::plot::{Scale, escape, number};
 
 const WIDTH: f64 = 560.0;
 const HEIGHT: f64 = 320.0;
+/// Left of the ticks' numbers: the label, which stands upright.
+const LABEL: f64 = 22.0;
+/// Between numbers and plot; and a digit's width, which of most fonts is a little less.
+const GAP: f64 = 6.0;
+const DIGIT: f64 = 6.6;
+/// Room at the left, where numbers need no more.
 const LEFT: f64 = 62.0;
 /// Space for the curves' names, which stand at their ends.
 const RIGHT: f64 = 118.0;
@@ -46,22 +52,23 @@ impl Curves {
         let lines: Vec<Vec<(f64, f64)>> = self.curves.iter().map(logarithms).collect();
         let xs = Scale::decades(lines.iter().flatten().map(|p| p.0));
         let ys = Scale::decades(lines.iter().flatten().map(|p| p.1));
-        let x = |v: f64| LEFT + (WIDTH - LEFT - RIGHT) * xs.place(v);
+        let numbers: Vec<String> = ys.ticks.iter().map(|tick| number(10f64.powf(*tick))).collect();
+        let left = numbers.iter().map(|text| LABEL + DIGIT * text.len() as f64 + GAP).fold(LEFT, f64::max);
+        let x = |v: f64| left + (WIDTH - left - RIGHT) * xs.place(v);
         let y = |v: f64| HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * ys.place(v);
 
         // writing to a string cannot fail
         let mut svg = format!(
-            r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" font-family="sans-serif" font-size="11"><rect width="{WIDTH}" height="{HEIGHT}" fill="white"/><text x="{LEFT}" y="18" font-size="13" font-weight="bold">{}</text>"#,
+            r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" font-family="sans-serif" font-size="11"><rect width="{WIDTH}" height="{HEIGHT}" fill="white"/><text x="{left:.1}" y="18" font-size="13" font-weight="bold">{}</text>"#,
             escape(&self.title)
         );
-        for tick in &ys.ticks {
+        for (tick, text) in ys.ticks.iter().zip(&numbers) {
             let _ = write!(
                 svg,
-                r##"<line x1="{LEFT}" x2="{:.1}" y1="{at:.1}" y2="{at:.1}" stroke="#ddd"/><text x="{:.1}" y="{:.1}" text-anchor="end">{}</text>"##,
+                r##"<line x1="{left:.1}" x2="{:.1}" y1="{at:.1}" y2="{at:.1}" stroke="#ddd"/><text x="{:.1}" y="{:.1}" text-anchor="end">{text}</text>"##,
                 WIDTH - RIGHT,
-                LEFT - 6.0,
+                left - GAP,
                 y(*tick) + 4.0,
-                number(10f64.powf(*tick)),
                 at = y(*tick),
             );
         }
@@ -78,7 +85,7 @@ impl Curves {
         let _ = write!(
             svg,
             r#"<text x="{:.1}" y="{:.1}" text-anchor="middle">{}</text><text transform="translate(14 {:.1}) rotate(-90)" text-anchor="middle">{}</text>"#,
-            0.5 * (LEFT + WIDTH - RIGHT),
+            0.5 * (left + WIDTH - RIGHT),
             HEIGHT - 8.0,
             escape(&self.x_label),
             0.5 * (TOP + HEIGHT - BOTTOM),
@@ -145,8 +152,26 @@ mod tests {
         let svg = curves.svg();
         assert!(!svg.contains("NaN") && !svg.contains("inf") && svg.contains("cost &lt; strain"));
         assert_eq!(svg.matches("<circle").count(), 3);
-        assert!(svg.contains(">100<") && svg.contains(">1<") && svg.contains(">1.00e-4<"), "{svg}");
+        assert!(svg.contains(">100<") && svg.contains(">1<") && svg.contains(">1e-4<"), "{svg}");
         assert!(!svg.contains(">empty<"));
         assert!(!Curves::default().svg().contains("NaN"));
+    }
+
+    /// The label stands upright about x = 14, half as high as its font is large; numbers end left of the plot.
+    #[test]
+    fn numbers_keep_clear_of_the_label_however_wide_they_are() {
+        for smallest in [1e-1, 1e-4, 1e-13, 1e-101] {
+            let points = vec![(1.0, smallest), (2.0, 1.0)];
+            let curves = Curves { curves: vec![Curve { name: "a".into(), points }], ..Curves::default() };
+            let svg = curves.svg();
+            let mut numbers = 0;
+            for part in svg.split("<text ").filter(|part| part.contains("text-anchor=\"end\"")) {
+                let end: f64 = part.split('"').nth(1).and_then(|x| x.parse().ok()).expect("a place");
+                let text = part.split(['>', '<']).nth(1).expect("a number");
+                assert!(end - DIGIT * text.len() as f64 > 20.0, "{text} ends at {end}");
+                numbers += 1;
+            }
+            assert!(numbers > 1, "{svg}");
+        }
     }
 }

@@ -237,11 +237,18 @@ pub fn number(value: f64) -> String {
         return "0".into();
     }
     if !(1e-3..1e6).contains(&size) {
-        return format!("{value:.2e}");
+        let text = format!("{value:.2e}");
+        return text
+            .split_once('e')
+            .map_or(text.clone(), |(digits, power)| format!("{}e{power}", trimmed(digits)));
     }
     let digits = (3.0 - size.log10().floor()).clamp(0.0, 6.0) as usize;
-    let text = format!("{value:.digits$}");
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+    trimmed(&format!("{value:.digits$}")).to_owned()
+}
+
+/// Without zeros at the end that say nothing.
+fn trimmed(digits: &str) -> &str {
+    if digits.contains('.') { digits.trim_end_matches('0').trim_end_matches('.') } else { digits }
 }
 
 /// Text for HTML and SVG.
@@ -279,6 +286,13 @@ mod tests {
             assert!(!text.contains("NaN") && !text.contains("inf"), "{text}");
             assert!(!text.contains("a<b") && text.contains("a&lt;b"));
         }
+    }
+
+    #[test]
+    fn numbers_say_no_more_than_they_must() {
+        let numbers = [0.0, 1e-4, -2.5e-7, 3.14159e-9, 1e-3, 12.0, 0.05, 1234.5678, 1e6, 1.5e7];
+        let shown = ["0", "1e-4", "-2.5e-7", "3.14e-9", "0.001", "12", "0.05", "1235", "1e6", "1.5e7"];
+        assert_eq!(numbers.map(number), shown);
     }
 
     #[test]
