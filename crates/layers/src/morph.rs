@@ -189,7 +189,7 @@ impl Default for Morph {
 impl Settings for Morph {
     const KIND: &'static str = "morph";
     const SUMMARY: &'static str = "sculpted shapes at poses, each elastic in its own way";
-    const VERSION: u32 = 4;
+    const VERSION: u32 = 5;
 }
 
 impl Layer for Morph {

@@ -266,13 +266,11 @@ impl MorphSimulation {
         let pose_of = |index: usize| Ok::<Vec<Transform>, LayerError>(clip.frame(index)?.pose);
         let limit = CUT_SIZES * self.size;
         let (from, to) = (pose_of(index - 1)?, pose_of(index)?);
-        // roots go on, everything else stays as it is
+        // joints that travel go on, be they roots or hips under one; turns stay as they are
         let onwards = |pose: &[Transform], sign: f32| -> Vec<Transform> {
             let mut pose = pose.to_vec();
-            for (k, joint) in clip.skeleton.iter().flat_map(|skeleton| skeleton.joints.iter().enumerate()) {
-                if joint.parent.is_none() {
-                    pose[k].translation += sign * (to[k].translation - from[k].translation);
-                }
+            for (joint, (from, to)) in pose.iter_mut().zip(from.iter().zip(&to)) {
+                joint.translation += sign * (to.translation - from.translation);
             }
             pose
         };
