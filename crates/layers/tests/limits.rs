@@ -1,9 +1,12 @@
 //! Limits of stretch through the layer `cloth`: painted, where the first frame is beyond them, where pins and bodies ask for more.
 
+mod common;
+
 use std::sync::Arc;
 
 use clip::{Clip, Faces, Frame, MemoryFrames, Mesh};
-use shot::{FrameResult, Layer, Target};
+use common::reader;
+use shot::{BakeOptions, Context, FrameResult, Layer, Target};
 
 /// A sheet in the x-z plane, half a metre wide, with its groups: two sides, the corners, the front edge, and a half that is painted 0.3.
 fn sheet(cells: u32) -> Mesh {
@@ -131,4 +134,37 @@ fn a_body_that_grows_finds_the_slack_that_cloth_has() {
     }
     let warp = figures(&frames, "strain/warp");
     assert!(most(&warp) > 2.5, "it was drawn taut: {warp:?}");
+}
+
+/// Of every layer of the demos' first frames, no triangle (no piece of thread) is beyond its limit, and nothing crosses.
+/// (`benches -- limits --demos all` has all frames.)
+#[test]
+fn demos_begin_within_their_limits() {
+    let demos = [
+        ("sheet", include_str!("../../cli/demos/sheet.toml"), "0-12"),
+        ("drape", include_str!("../../cli/demos/drape.toml"), "0-9"),
+        ("curtain", include_str!("../../cli/demos/curtain.toml"), "0-3"),
+        ("cape", include_str!("../../cli/demos/cape.toml"), "0-4"),
+        ("limits", include_str!("../../cli/demos/limits.toml"), "0-6"),
+        ("preview", include_str!("../../cli/demos/preview.toml"), "0-6"),
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text, frames) in demos {
+        let mut shot: toml::Table = text.parse().unwrap();
+        shot.insert("output".into(), toml::Value::Table("files = []\nreport = false".parse().unwrap()));
+        let shot = reader().parse("demo.toml", &shot.to_string(), "".as_ref()).unwrap();
+        let frames = Some(frames.parse().unwrap());
+        let options = BakeOptions { out: Some(folder.path().join(name)), frames, ..BakeOptions::default() };
+        let bake = shot.bake(&options, &Context::SILENT).unwrap();
+        let mut strains = 0;
+        for figures in bake.layers.iter().flat_map(|layer| &layer.figures) {
+            for figure in &figures.0 {
+                if figure.name == "strain/beyond limits" || figure.name.starts_with("intersections/") {
+                    assert_eq!(figure.value, 0.0, "{name}: {}", figure.name);
+                }
+                strains += usize::from(figure.name == "strain/beyond limits");
+            }
+        }
+        assert!(strains >= 4, "{name} tells of its limits");
+    }
 }

@@ -502,6 +502,46 @@ fn guides_that_cross_themselves_are_resolved_by_themselves() {
     }
 }
 
+/// A demo's shot, its film and report left out.
+fn demo(text: &str) -> Shot {
+    let mut shot: toml::Table = text.parse().unwrap();
+    shot.insert("output".into(), toml::Value::Table("files = []\nreport = false".parse().unwrap()));
+    reader().parse("demo.toml", &shot.to_string(), "".as_ref()).unwrap_or_else(|error| panic!("{error:?}"))
+}
+
+/// The bag squats until its animation crosses itself, in frames 21 to 24; it crosses nothing, and its averages are those of the animation all the same.
+#[test]
+fn the_bag_of_the_demo_crosses_nothing_where_its_animation_does() {
+    let shot = demo(include_str!("../../cli/demos/bag.toml"));
+    let folder = tempfile::tempdir().unwrap();
+    let guide = shot.open_input().unwrap();
+    let of_guide: Vec<usize> = (0..=26).map(|frame| crossings(&guide, 0, frame)).collect();
+    assert!(of_guide[21..25].iter().all(|count| *count > 0), "{of_guide:?}");
+    let bake = bake(&shot, folder.path(), "0-26");
+    let itself = figures(&bake, 0, "intersections/itself");
+    assert!(itself.iter().all(|crossings| *crossings == 0.0), "{itself:?}");
+    let pairs = figures(&bake, 0, "contact/pairs");
+    assert!(pairs[20..].iter().any(|count| *count > 50.0), "{pairs:?}");
+    let residual = figures(&bake, 0, "tracking/residual of hard averages");
+    assert!(residual.iter().all(|residual| *residual < 1e-9), "{residual:?}");
+}
+
+/// Silk that is drawn smooth and set going in the same moment is thrown into folds of twice its length in one linearised step; the pre-roll
+/// makes folds of it before.
+#[test]
+fn the_puppet_of_the_demo_begins_without_spikes() {
+    let text = include_str!("../../cli/demos/puppet.toml");
+    let folder = tempfile::tempdir().unwrap();
+    let stretch = |text: &str, name: &str| {
+        let bake = bake(&demo(text), &folder.path().join(name), "0-2");
+        let itself = figures(&bake, 0, "intersections/itself");
+        assert!(itself.iter().all(|crossings| *crossings == 0.0), "{itself:?}");
+        figures(&bake, 0, "strain/warp").into_iter().fold(0.0, f64::max)
+    };
+    let (with, without) = (stretch(text, "with"), stretch(&text.replace("pre_roll = 0.5", ""), "without"));
+    assert!(with < 12.0 && without > 60.0, "{with} % {without} %");
+}
+
 /// A region that is loosened lags, and is exact again once it is held again; in the pre-roll, too, a guide that is too long is not followed.
 #[test]
 fn loosened_averages_yield_also_in_the_pre_roll_and_hold_again() {
