@@ -37,8 +37,8 @@ use shot::{Characters, GroupMember, LayerError, Registry, Simulation};
 use shared::driver::{Driver, Member};
 
 pub use self::motion::{
-    Band, Belt, Dragging, FootForce, Footing, Footsteps, MeshFooting, Motion, MotionMethod, Physics,
-    PhysicsSummary, Physique, Pushing, RestingPoint, Slope, Tracing, Worn, retargeted, take,
+    Band, Belt, Dragging, FootForce, Footing, Footsteps, HeldJoint, MeshFooting, Motion, MotionMethod,
+    Physics, PhysicsSummary, Physique, Pushing, RestingPoint, Slope, Tracing, Worn, retargeted, take,
 };
 pub use blend::Blend;
 pub use cloth::Cloth;

@@ -2,6 +2,7 @@
 //! poses, under gravity, masses, ground and forces of one's choice. The mathematics is in the crate `motion`.
 
 mod figure;
+mod held;
 mod paths;
 mod physics;
 mod retarget;
@@ -19,7 +20,7 @@ use motion::{
 use shot::{Diagnostic, Layer, LayerError, Settings, Simulation, Target};
 
 use self::figure::Figure;
-pub use self::physics::{FootForce, Physics, PhysicsSummary, RestingPoint};
+pub use self::physics::{FootForce, HeldJoint, Physics, PhysicsSummary, RestingPoint};
 pub use self::retarget::retargeted;
 pub use self::settings::{
     Band, Belt, Dragging, Footing, Footsteps, MeshFooting, Motion, MotionMethod, Physique, Pushing, Slope,
@@ -31,7 +32,7 @@ use crate::shared::idle::Idle;
 impl Settings for Motion {
     const KIND: &'static str = "motion";
     const SUMMARY: &'static str = "makes a figure's motion obey physics, feet still and weight borne";
-    const VERSION: u32 = 5;
+    const VERSION: u32 = 6;
 }
 
 impl Layer for Motion {

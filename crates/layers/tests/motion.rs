@@ -325,7 +325,7 @@ fn what_cannot_be_a_take_gets_a_sentence() {
     let plain = Motion::default;
     for (clip, words) in [
         (spoilt(|index, pose| pose[4].scale *= if index > 5 { 1.1 } else { 1.0 }), "is scaled"),
-        (spoilt(|index, pose| pose[6].translation *= 1.0 + 0.01 * index as f32), "keep their lengths"),
+        (spoilt(|index, pose| pose[6].translation *= 1.0 + 0.3 * index as f32), "keep their lengths"),
         (spoilt(|index, pose| pose[0].translation.y = if index == 9 { f32::NAN } else { 0.9 }), "frame 9"),
     ] {
         let said = refused(plain(), clip);

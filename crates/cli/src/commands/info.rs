@@ -192,8 +192,8 @@ impl Info<'_> {
     }
 }
 
-fn physics_lines(physics: &PhysicsSummary) -> [String; 4] {
-    [
+fn physics_lines(physics: &PhysicsSummary) -> Vec<String> {
+    let mut lines = vec![
         format!(
             "figure: {:.1} kg, on level ground at {:.3} m; {} contacts of soles",
             physics.mass_kg,
@@ -209,7 +209,14 @@ fn physics_lines(physics: &PhysicsSummary) -> [String; 4] {
             physics.root_residual_bw, physics.root_residual_frame, physics.root_residual_rms_bw
         ),
         format!("friction needed: {:.2} (frame {})", physics.friction_needed, physics.friction_frame),
-    ]
+    ];
+    lines.extend(physics.held.iter().map(|held| {
+        format!(
+            "held: joint {} moves against its parent by up to {:.0} mm (frame {}); physics sees it at its mean",
+            held.joint, held.farthest_mm, held.frame
+        )
+    }));
+    lines
 }
 
 /// Where each mesh is in the first frame: its corners with the smallest and the largest coordinates; nothing of a mesh without points.

@@ -10,6 +10,7 @@ use shot::LayerError;
 
 use super::explained;
 use super::figure::Figure;
+use super::held::Held;
 
 /// In m/s².
 const GRAVITY: Vec3 = Vec3::new(0.0, -9.81, 0.0);
@@ -33,6 +34,8 @@ pub struct Physics {
 pub struct PhysicsSummary {
     /// In kg, by tables.
     pub mass_kg: f64,
+    /// Joints that move against their parents, held where they are in the mean: which, by how many mm, and when.
+    pub held: Vec<HeldJoint>,
     /// Height of the ground, in m.
     pub ground_m: f64,
     /// Points that rest: which, from when to when, and how far they travel meanwhile.
@@ -53,6 +56,17 @@ pub struct PhysicsSummary {
     pub friction_needed: f64,
     /// Its frame.
     pub friction_frame: usize,
+}
+
+/// A joint that moves against its parent.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct HeldJoint {
+    /// What it is called.
+    pub joint: String,
+    /// The farthest that it is from its mean, in mm.
+    pub farthest_mm: f64,
+    /// In this frame.
+    pub frame: usize,
 }
 
 /// A point of a sole that rests for a while.
@@ -91,10 +105,16 @@ impl Physics {
             from: contact.frames.start + first,
             to: contact.frames.end + first,
         };
+        let held = |held: &Held| HeldJoint {
+            joint: held.name.clone(),
+            farthest_mm: 1e3 * held.farthest * self.figure.unit,
+            frame: held.frame,
+        };
         let (worst, worst_frame) = found.worst_residual();
         let squares: f64 = found.residual.iter().map(|both| both[0].max(both[1]).powi(2)).sum();
         PhysicsSummary {
             mass_kg: found.body.mass(),
+            held: self.figure.held.iter().map(held).collect(),
             ground_m: found.ground.point.y,
             contacts: found.contacts.iter().map(resting).collect(),
             skate_mm: 1e3 * found.skate.0,

@@ -12,7 +12,8 @@ use super::figure::Figure;
 /// The character of one clip, its meshes on it, in the motion of another: joints go by their names, feet stand on the floor.
 pub fn retargeted(character: &Clip, motion: &Clip) -> Result<Clip, LayerError> {
     let source = Figure::of(motion)?;
-    let own = Figure { first: 0, ..Figure::of(character)? };
+    let mut own = Figure::of(character)?;
+    own.first = 0;
     let (theirs, ours) = (rig(&source, motion), rig(&own, character));
     let (take, followed) = motion::retarget(&theirs, &source.take, &ours).map_err(explained)?;
     if followed < 3 {

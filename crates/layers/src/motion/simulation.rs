@@ -1,10 +1,12 @@
 //! Frames of a motion, as they are asked for: each window is solved for when its first frame is, and what it began with is the checkpoint.
 
+use geometry::Vec3;
 use motion::{Formulation, Repair, Report, Seam, Segment, Side, Staged, Terrain, Window};
 use shot::{FrameResult, LayerError, Simulation, Target};
 
 use super::explained;
 use super::figure::Figure;
+use super::held::Held;
 use super::told::Told;
 
 /// Whether a motion that has not settled holds all the same what the layer promises: there is one nearer to the input, that is all.
@@ -88,6 +90,40 @@ impl MotionSimulation {
         }
     }
 
+    /// How fast a treadmill goes on which a take on the spot is a walk, in the clip's metres a second along x and z: as the lowest foot does.
+    fn belt(&self) -> Option<[f64; 2]> {
+        let take = &self.figure.take;
+        let (body, rate) = (self.staged.body(), take.frame_rate_hz);
+        let mut data = motion::Data::new(body);
+        let places: Vec<Vec<Vec3>> = (take.coordinates(body).iter())
+            .map(|q| {
+                data.kinematics(body, q);
+                let feet = (0..take.bones.len())
+                    .filter(|&joint| Segment::from_name(&take.bones[joint].name) == Some(Segment::Foot));
+                feet.map(|joint| data.point(body, joint, Vec3::ZERO)).collect()
+            })
+            .collect();
+        let count = places.first().map_or(0, Vec::len);
+        let speeds: Vec<Vec3> = (places.windows(2))
+            .filter_map(|pair| {
+                let height = |&joint: &usize| pair[0][joint].y + pair[1][joint].y;
+                let lowest = (0..count).min_by(|a, b| height(a).total_cmp(&height(b)))?;
+                Some((pair[1][lowest] - pair[0][lowest]) * rate)
+            })
+            .collect();
+        let middle = |axis: usize| {
+            let mut list: Vec<f64> = speeds.iter().map(|speed| speed[axis]).collect();
+            list.sort_by(f64::total_cmp);
+            list.get(list.len() / 2).copied()
+        };
+        let [x, z] = [middle(0)?, middle(2)?];
+        let steady = speeds.iter().filter(|v| (v.x - x).hypot(v.z - z) < 0.3 * x.hypot(z)).count();
+        let (from, to) = (take.roots.first()?, take.roots.last()?);
+        let stays = (*to - *from).length() < 0.3 * x.hypot(z) * speeds.len() as f64 / rate;
+        let goes = x.hypot(z) > 0.2 && 2 * steady > speeds.len();
+        (stays && goes).then(|| [x, z].map(|speed| speed / self.figure.unit))
+    }
+
     /// What is true of all windows so far.
     fn all_told(&self) -> Told {
         let mut told = self.told.clone();
@@ -132,6 +168,16 @@ impl Simulation for MotionSimulation {
             result.figures.add("unlike what was learnt/share", "", strange);
         }
         self.remark(window, at, &mut result);
+        if at == 0 {
+            result.warnings.extend(self.figure.held.iter().map(Held::words));
+            let still = self.repair.ground.is_none_or(|ground| ground.velocity == Vec3::ZERO);
+            if let Some([x, z]) = self.belt().filter(|_| still) {
+                result.warnings.push(format!(
+                    "the input walks on the spot: its feet go {:.2} m/s over the ground; give `ground = {{ belt = [{x:.2}, 0.0, {z:.2}] }}`",
+                    x.hypot(z)
+                ));
+            }
+        }
         Ok(result)
     }
 
@@ -169,6 +215,14 @@ impl Simulation for MotionSimulation {
                 "unit".into(),
                 format!("taken to be {:.4} m, for a figure of 1.75 m", self.figure.unit),
             ));
+        }
+        if let Some(most) = self.figure.held.first() {
+            let count = self.figure.held.len();
+            let words = match count {
+                1 => most.words(),
+                _ => format!("{count}; the farthest: {}", most.words()),
+            };
+            notes.push(("joints held at their mean".into(), words));
         }
         if nameless > 0 {
             notes.push((
