@@ -91,6 +91,10 @@ impl Layer for Motion {
             let message = "the subspaces are those of a prior";
             found.push(Diagnostic::new("method", message).with_help("give a `prior`"));
         }
+        if self.variation > 0 && self.method != MotionMethod::Constrained {
+            let message = "the paper's method has no variations";
+            found.push(Diagnostic::new("variation", message).with_help("leave `method` out"));
+        }
         if self.variation > 0 && !self.is_made() {
             let message = "what is followed goes one way; what happens between `keys` may vary";
             found.push(Diagnostic::new("variation", message).with_help("give `keys` and leave out `follow`"));

@@ -155,9 +155,11 @@ fn footsteps_are_given_or_solved_for() {
 #[test]
 fn variations_keep_the_keys_and_differ_between_them() {
     let clip = stroll();
-    let made = |variation: u32| baked(&Motion { keys: vec![1.1], variation, ..Motion::default() }, &clip).0;
-    let [first, second, third] = [0, 1, 2].map(made);
-    assert_eq!(second, made(1));
+    let made = |variation: u32| baked(&Motion { keys: vec![1.1], variation, ..Motion::default() }, &clip);
+    let [(first, likeliest), (second, notes), (third, _)] = [0, 1, 2].map(made);
+    assert_eq!(second, made(1).0);
+    assert!(note(&notes, "variation").contains("of 48 steps"), "{notes:?}");
+    assert!(likeliest.iter().all(|(what, _)| what != "variation"), "{likeliest:?}");
     let hand = [&first, &second, &third].map(|frames| track(&clip, frames, "LeftHand"));
     let last = hand[0].len() - 1;
     let farthest = |a: &[Vec3], b: &[Vec3]| a.iter().zip(b).map(|(a, b)| a.distance(*b)).fold(0.0, f32::max);
@@ -480,7 +482,7 @@ fn a_long_walk_goes_on_from_a_checkpoint() {
     assert!(residual < 1e-6, "{:?}", whole.notes());
     assert!(resumed.restore(&state[..state.len() - 3]).is_err());
     let mut other = state;
-    other.truncate(18 * 8 + 16 + 8);
+    other.truncate(24 * 8 + 16 + 8);
     assert!(resumed.restore(&other).is_err(), "a seam with one number of its many");
 }
 

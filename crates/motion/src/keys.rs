@@ -12,7 +12,6 @@ use crate::reach::{Goal, Reach};
 use crate::recursion::Data;
 use crate::spline::Spline;
 use crate::trajectory::Drag;
-use crate::variation::Variation;
 
 /// How near a resting point comes to its place in a key, in m.
 const REST: f64 = 1e-4;
@@ -22,11 +21,6 @@ const DRAGGED: f64 = 1e-3;
 const PATH: f64 = 0.02;
 /// How high a foot is carried on its first path, in m.
 const LIFT: f64 = 0.05;
-
-/// Seconds beside a key within which noise fades.
-const FADE: f64 = 0.3;
-/// The first row of noise that poses have: those before it are of forces.
-const FIRST_ROW: usize = 1000;
 
 /// A key pose: what had to be done to it before it could be kept, and how well it was.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -169,21 +163,6 @@ impl Keys<'_> {
         let mut spline = Spline::through(self.body, &poses, step)?;
         spline.smooth(self.body, (2.0 * (0.03 / step).powi(2)).ceil() as usize);
         Ok((poses, spline))
-    }
-
-    /// Moves what joints are drawn to, between keys, by noise of this deviation in rad; feet stay, they have their own rows.
-    pub(crate) fn vary(&self, poses: &mut [Vec<f64>], frames: &[usize], deviation: f64, noise: Variation) {
-        for pair in frames.windows(2) {
-            for frame in pair[0] + 1..pair[1] {
-                let near = (frame - pair[0]).min(pair[1] - frame) as f64 * noise.step;
-                let share = deviation * (near / FADE).min(1.0);
-                let way = (0..self.body.dof_count())
-                    .map(|d| if d < 6 { 0.0 } else { share * noise.at(FIRST_ROW + d, frame) });
-                let way: Vec<f64> = way.collect();
-                let from = poses[frame].clone();
-                self.body.integrate(&from, &way, &mut poses[frame]);
-            }
-        }
     }
 
     /// Poses between keys: places and hinges straight, balls on the shortest turn.

@@ -173,7 +173,7 @@ impl Method<'_> {
         }
         let contacts = plan.problem.contacts.to_vec();
         let spline = unknowns.spline;
-        Solution { spline, forces, contacts, objectives, iterations, converged, residual }
+        Solution { spline, forces, contacts, objectives, iterations, converged, residual, chain: None }
     }
 
     /// Levenberg–Marquardt on what a stage moves.
@@ -308,7 +308,7 @@ impl Method<'_> {
         let u_id = s.u.clone();
         // eq. 3's forces are what poses alone are judged by
         let of_poses = (stage == Stage::Poses)
-            .then(|| problem.prior.map(|p| p.rows(frame, &s.moment, &s.u, &s.derivatives, problem.terrain)))
+            .then(|| problem.prior.map(|p| p.rows(&s.moment, &s.u, &s.derivatives, problem.terrain)))
             .flatten();
         plan.torques(frame, &forces, &s.data, &mut s.u);
         plan.force_slopes(frame, &forces, s);
@@ -457,7 +457,7 @@ impl Method<'_> {
         let by_position = by_id.iter().zip(&s.derivatives.by_position).map(|(id, rest)| id - rest).collect();
         let mut slopes = Derivatives { by_position, ..Derivatives::new(body) };
         (0..n).for_each(|k| slopes.by_acceleration[k * n + k] = 1.0);
-        let PriorRows { residuals, parts, .. } = prior.rows(frame, &s.moment, u, &slopes, problem.terrain);
+        let PriorRows { residuals, parts, .. } = prior.rows(&s.moment, u, &slopes, problem.terrain);
         for (row, residual) in residuals.into_iter().enumerate() {
             let [by_q, by_v, by_u] = parts.each_ref().map(|part| &part[row * n..(row + 1) * n]);
             let (at, weight) = (rows.entries.len() + rows.force_column, self.prior_weight(row));

@@ -19,14 +19,10 @@ use crate::spacetime::Weights;
 use crate::spline::Spline;
 use crate::take::{Build, Take};
 use crate::trajectory::{Drag, Sight, Trajectory};
-use crate::variation::Variation;
 use crate::windows::Staged;
 
 /// How near keys are kept, in m: what counts as one unit of distance from them.
 const KEPT: f64 = 3e-4;
-
-/// Noise of a variation's poses, in units of σ_q: with all of it arms flail.
-const VARIED: f64 = 0.5;
 
 /// What is known of when and where feet rest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -75,7 +71,7 @@ pub struct Repair {
     pub free: Weights,
     /// How people move, where keys alone are kept; without it, with the least torque.
     pub prior: Option<Guide>,
-    /// Which of the motions that fit: 0 is the likeliest, every other number another one, where keys alone are kept.
+    /// Which of the motions that fit: 0 is the likeliest, every other number another draw from the posterior, where keys alone are kept.
     pub variation: u32,
     /// How it is solved for.
     pub formulation: Formulation,
@@ -149,7 +145,7 @@ impl Repair {
     }
 
     /// Whether what lies between keys is made anew.
-    fn is_free(&self) -> bool {
+    pub(crate) fn is_free(&self) -> bool {
         self.follow == f64::INFINITY && !(self.keys.is_empty() && self.drags.is_empty())
     }
 
@@ -162,7 +158,7 @@ impl Repair {
             }
         }
         let mut staged = self.setting(take, free)?;
-        let likelihood = self.likelihood(&staged.body, &staged.build, staged.step)?;
+        let likelihood = self.likelihood(&staged.body, &staged.build)?;
         let leading = likelihood.as_ref().filter(|likelihood| likelihood.leads());
         let keeper = Keys {
             body: &staged.body,
@@ -178,9 +174,6 @@ impl Repair {
             true => {
                 let (poses, spline) = keeper.guess(target, frames, staged.step, leading)?;
                 *target = poses;
-                if let Some(variation) = self.varied(staged.step) {
-                    keeper.vary(target, frames, VARIED * self.free.turn, variation);
-                }
                 spline
             }
             false => first_spline(&staged.body, target, take.frame_rate_hz)?,
@@ -195,18 +188,10 @@ impl Repair {
     }
 
     /// A prior bound to a body.
-    pub(crate) fn likelihood(
-        &self,
-        body: &Body,
-        build: &Build,
-        step: f64,
-    ) -> Result<Option<Likelihood<'_>>, Error> {
+    pub(crate) fn likelihood(&self, body: &Body, build: &Build) -> Result<Option<Likelihood<'_>>, Error> {
         let guide = self.prior.as_ref().filter(|_| self.is_free());
         let worn: f64 = build.add.iter().map(|worn| worn.1).sum();
-        let mut likelihood =
-            guide.map(|guide| Likelihood::new(guide, body, body.mass() - worn)).transpose()?;
-        likelihood.iter_mut().for_each(|likelihood| likelihood.variation = self.varied(step));
-        Ok(likelihood)
+        guide.map(|guide| Likelihood::new(guide, body, body.mass() - worn)).transpose()
     }
 
     /// The frames whose poses are kept whole.
@@ -244,10 +229,6 @@ impl Repair {
         Ok(paths)
     }
 
-    fn varied(&self, step: f64) -> Option<Variation> {
-        (self.variation > 0).then_some(Variation { seed: self.variation, step, first: 0 })
-    }
-
     /// Who moves, on what, and when and where feet rest, as far as that is known.
     fn setting(&self, take: &Take, free: bool) -> Result<Staged, Error> {
         let build = match self.prior.as_ref().filter(|_| free) {
@@ -259,7 +240,7 @@ impl Repair {
         };
         let body = take.body(&build)?;
         let step = 1.0 / take.frame_rate_hz;
-        let likelihood = self.likelihood(&body, &build, step)?;
+        let likelihood = self.likelihood(&body, &build)?;
         let mut target = take.coordinates(&body);
         let ground = match self.ground {
             Some(ground) => ground,

@@ -4,6 +4,8 @@
 //! of control points, forces and multipliers ([`linear::BlockBandMatrix`]), and steps as far as cones and a merit function
 //! allow. Time is linear in the motion's length.
 
+use std::ops::Range;
+
 use geometry::Vec3;
 use linear::BlockBandMatrix;
 use rayon::prelude::*;
@@ -11,6 +13,7 @@ use rayon::prelude::*;
 use crate::body::Body;
 use crate::contacts::Contact;
 use crate::error::Error;
+use crate::markov::Chain;
 use crate::spacetime::{Active, Iterate, Local, Plan, Scratch, Spacetime, Value};
 use crate::spline::{Moment, Spline};
 use crate::stand;
@@ -65,6 +68,8 @@ pub struct Solution {
     pub converged: bool,
     /// The largest root residual of any frame, in body weights.
     pub residual: f64,
+    /// How it was drawn, if it is not the likeliest one.
+    pub chain: Option<Chain>,
 }
 
 impl Solution {
@@ -146,9 +151,9 @@ pub(crate) fn solve_near(problem: &Spacetime, near: &Solution, limits: &Limits) 
     Method::new(plan, Iterate { spline: near.spline.clone(), forces, places }).run(limits)
 }
 
-struct Method<'a> {
-    plan: Plan<'a>,
-    iterate: Iterate,
+pub(crate) struct Method<'a> {
+    pub(crate) plan: Plan<'a>,
+    pub(crate) iterate: Iterate,
     band: BlockBandMatrix,
     /// The merit function's weight of the constraint: above the largest multiplier, and not much below what it was.
     weight: f64,
@@ -157,7 +162,7 @@ struct Method<'a> {
 }
 
 impl<'a> Method<'a> {
-    fn new(plan: Plan<'a>, iterate: Iterate) -> Self {
+    pub(crate) fn new(plan: Plan<'a>, iterate: Iterate) -> Self {
         let (n, frames) = (plan.problem.body.dof_count(), plan.frames());
         let extra = |block: usize| if block == 0 { 0 } else { plan.extra(block - 1) };
         let sizes: Vec<(usize, usize)> =
@@ -214,16 +219,16 @@ impl<'a> Method<'a> {
         let contacts = stand::moved(plan.problem.contacts, &plan.stands, &self.iterate.places);
         let objectives = here.iter().map(|value| value.objective).collect();
         let spline = self.iterate.spline;
-        Ok(Solution { spline, forces, contacts, objectives, iterations, converged, residual })
+        Ok(Solution { spline, forces, contacts, objectives, iterations, converged, residual, chain: None })
     }
 
     /// Where a block's forces begin.
-    fn force_index(&self, frame: usize) -> usize {
+    pub(crate) fn force_index(&self, frame: usize) -> usize {
         self.band.first(frame + 1) + self.plan.problem.body.dof_count()
     }
 
     /// Where a frame's multipliers begin.
-    fn row_index(&self, frame: usize) -> usize {
+    pub(crate) fn row_index(&self, frame: usize) -> usize {
         self.band.first(frame + 2) + self.plan.problem.body.dof_count() + self.plan.extra(frame + 1)
     }
 
@@ -232,7 +237,7 @@ impl<'a> Method<'a> {
         self.force_index(frame) + 3 * self.plan.active[frame].len()
     }
 
-    fn values(&self, iterate: &Iterate, barrier: f64) -> Vec<Value> {
+    pub(crate) fn values(&self, iterate: &Iterate, barrier: f64) -> Vec<Value> {
         let body = self.plan.problem.body;
         let frames = (0..self.plan.frames()).into_par_iter().with_min_len(8);
         frames
@@ -240,10 +245,41 @@ impl<'a> Method<'a> {
             .collect()
     }
 
-    /// Newton's step of all unknowns, and the largest multiplier.
-    fn direction(&mut self, barrier: f64) -> Result<(Vec<f64>, f64), Error> {
+    /// Where a block's control point begins.
+    pub(crate) fn first(&self, block: usize) -> usize {
+        self.band.first(block)
+    }
+
+    /// A block's control point, and the forces and places of the frame before.
+    pub(crate) fn unknowns(&self, block: usize) -> Range<usize> {
+        let extra = if block == 0 { 0 } else { self.plan.extra(block - 1) };
+        let first = self.band.first(block);
+        first..first + self.plan.problem.body.dof_count() + extra
+    }
+
+    /// What a frame's rows speak of: three control points, the second with the frame's forces and places.
+    pub(crate) fn columns(&self, frame: usize) -> Vec<usize> {
+        let n = self.plan.problem.body.dof_count();
+        let last = self.band.first(frame + 2);
+        (self.band.first(frame)..self.band.first(frame) + n)
+            .chain(self.unknowns(frame + 1))
+            .chain(last..last + n)
+            .collect()
+    }
+
+    /// The matrix here, undamped, not factorised yet: with the root's rows, or without.
+    pub(crate) fn assembled(&mut self, barrier: f64, coupled: bool) -> BlockBandMatrix {
+        self.assemble(barrier, coupled);
+        for frame in 0..self.plan.frames() {
+            let rows = self.row_index(frame);
+            (rows..rows + 6).for_each(|row| self.band.add(row, row, -SOFTNESS));
+        }
+        self.band.clone()
+    }
+
+    /// The matrix but for what multipliers keep of themselves, and the right-hand side.
+    fn assemble(&mut self, barrier: f64, coupled: bool) -> Vec<f64> {
         let (body, frames) = (self.plan.problem.body, self.plan.frames());
-        let n = body.dof_count();
         self.band.set_zero();
         let mut right = vec![0.0; self.band.count()];
         for start in (0..frames).step_by(CHUNK) {
@@ -255,20 +291,29 @@ impl<'a> Method<'a> {
                 .with_min_len(4)
                 .map_init(|| Scratch::new(body), |s, frame| plan.local(iterate, frame, barrier, s))
                 .collect();
-            for (frame, local) in chunk.zip(locals) {
-                let indices: Vec<usize> = (self.band.first(frame)..self.band.first(frame) + n)
-                    .chain(
-                        self.band.first(frame + 1)..self.band.first(frame + 1) + n + self.plan.extra(frame),
-                    )
-                    .chain(self.band.first(frame + 2)..self.band.first(frame + 2) + n)
-                    .chain(self.row_index(frame)..self.row_index(frame) + 6)
-                    .collect();
+            for (frame, mut local) in chunk.zip(locals) {
+                let mut indices = self.columns(frame);
+                if !coupled {
+                    let (width, size) = (indices.len(), indices.len() + 6);
+                    for column in local.matrix.chunks_exact_mut(size) {
+                        column[width..].fill(0.0);
+                    }
+                }
+                indices.extend(self.row_index(frame)..self.row_index(frame) + 6);
                 self.band.add_matrix(&indices, &local.matrix);
                 indices.iter().zip(&local.gradient).for_each(|(&index, g)| right[index] -= g);
                 self.rate_terms(frame, &mut right);
                 self.place_terms(frame, &mut right);
             }
         }
+        right
+    }
+
+    /// Newton's step of all unknowns, and the largest multiplier.
+    fn direction(&mut self, barrier: f64) -> Result<(Vec<f64>, f64), Error> {
+        let (body, frames) = (self.plan.problem.body, self.plan.frames());
+        let n = body.dof_count();
+        let mut right = self.assemble(barrier, true);
         for block in 0..frames + 2 {
             for k in 0..n {
                 let index = self.band.first(block) + k;
@@ -350,7 +395,7 @@ impl<'a> Method<'a> {
         }
     }
 
-    fn moved(&self, step: &[f64], share: f64) -> Iterate {
+    pub(crate) fn moved(&self, step: &[f64], share: f64) -> Iterate {
         let body = self.plan.problem.body;
         let n = body.dof_count();
         let mut next = self.iterate.clone();

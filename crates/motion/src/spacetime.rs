@@ -196,7 +196,12 @@ impl<'a> Plan<'a> {
     }
 
     /// Where a resting point rests, and how that changes with its step's place.
-    fn anchor(&self, iterate: &Iterate, frame: usize, active: &Active) -> (Vec3, Option<(usize, Mat3)>) {
+    pub(crate) fn anchor(
+        &self,
+        iterate: &Iterate,
+        frame: usize,
+        active: &Active,
+    ) -> (Vec3, Option<(usize, Mat3)>) {
         let Some(index) = active.stand else { return (active.anchor, None) };
         let (stand, place) = (&self.stands[frame][index], iterate.places[frame][index]);
         let slope = stand.slope(active.anchor, place);
@@ -322,11 +327,11 @@ impl Plan<'_> {
         iterate.spline.frame(body, frame, &mut s.moment);
         s.data.inverse_dynamics(body, &s.moment.q, &s.moment.v, &s.moment.a, problem.gravity, &mut s.u);
         let together = problem.prior.filter(|prior| !prior.is_apart());
-        let mut sum = together.map_or(0.0, |prior| prior.value(frame, &s.moment, &s.u, problem.terrain));
+        let mut sum = together.map_or(0.0, |prior| prior.value(&s.moment, &s.u, problem.terrain));
         self.torques(frame, &iterate.forces[frame], &s.data, &mut s.u);
         if let Some(prior) = problem.prior.filter(|prior| prior.is_apart()) {
             let parts = self.parts(frame, &iterate.forces[frame], &s.u);
-            sum += prior.value(frame, &s.moment, &parts, problem.terrain);
+            sum += prior.value(&s.moment, &parts, problem.terrain);
         }
         let attention = problem.attention[frame];
         for (&joint, place) in self.followed.iter().zip(&self.places[frame]) {
@@ -438,8 +443,7 @@ impl Plan<'_> {
         let forces = &iterate.forces[frame];
         // before contacts and pushes are taken away: the prior speaks of all forces together
         let together = problem.prior.filter(|prior| !prior.is_apart());
-        let mut learnt =
-            together.map(|prior| prior.rows(frame, &s.moment, &s.u, &s.derivatives, problem.terrain));
+        let mut learnt = together.map(|prior| prior.rows(&s.moment, &s.u, &s.derivatives, problem.terrain));
         self.torques(frame, forces, &s.data, &mut s.u);
         self.force_slopes(frame, forces, s);
         if let Some(prior) = problem.prior.filter(|prior| prior.is_apart()) {
@@ -448,7 +452,7 @@ impl Plan<'_> {
             for slope in [&mut slopes.by_position, &mut slopes.by_velocity, &mut slopes.by_acceleration] {
                 slope[..6 * n].fill(0.0);
             }
-            learnt = Some(prior.rows(frame, &s.moment, &parts, &slopes, problem.terrain));
+            learnt = Some(prior.rows(&s.moment, &parts, &slopes, problem.terrain));
         }
         let width = 3 * n + self.extra(frame);
         let slope = std::mem::take(&mut s.slope);

@@ -24,7 +24,7 @@ use crate::spline::Spline;
 use crate::take::{Build, Take};
 use crate::timing::Timing;
 use crate::trajectory::Trajectory;
-use crate::variation::Variation;
+use crate::variation::drawn;
 
 /// Seconds that a window decides.
 const WINDOW: f64 = 10.0;
@@ -177,6 +177,8 @@ impl Solution {
         self.iterations += next.iterations;
         self.converged &= next.converged;
         self.residual = self.residual.max(next.residual);
+        self.chain =
+            self.chain.zip(next.chain).map(|(own, next)| own.with(next)).or(self.chain).or(next.chain);
     }
 }
 
@@ -221,22 +223,25 @@ impl Repair {
         pinned: usize,
     ) -> Result<Solution, Error> {
         let cropped = staged.cropped(frames, &self.external);
-        let mut likelihood = self.likelihood(&staged.body, &staged.build, staged.step)?;
-        if let Some(variation) = likelihood.as_mut().and_then(|likelihood| likelihood.variation.as_mut()) {
-            *variation = Variation { first: frames.start, ..*variation };
-        }
+        let likelihood = self.likelihood(&staged.body, &staged.build)?;
         let problem = Spacetime { prior: likelihood.as_ref(), pinned, ..self.problem(staged, &cropped) };
         if let Formulation::Paper(dials) = self.formulation {
             return paper::solve(&problem, spline, dials);
         }
         let solution = solve_from(&problem, spline, &self.limits)?;
-        match staged.plane {
-            None => Ok(solution),
+        let solution = match staged.plane {
+            None => solution,
             Some(_) => {
                 let timing = Timing::new(&problem, &staged.frames, staged.take.frame_rate_hz);
-                timing.improve(&problem, solution, &self.limits)
+                timing.improve(&problem, solution, &self.limits)?
             }
+        };
+        if self.variation == 0 || !self.is_free() {
+            return Ok(solution);
         }
+        let keys = staged.frames.iter().filter(|key| frames.contains(key)).map(|key| key - frames.start);
+        let seed = u64::from(self.variation) << 32 | frames.start as u64;
+        drawn(&problem, solution, &keys.collect::<Vec<_>>(), seed, &self.limits)
     }
 
     fn problem<'a>(&'a self, staged: &'a Staged, cropped: &'a Cropped) -> Spacetime<'a> {
@@ -280,7 +285,7 @@ impl Repair {
         let contacts = solution.contacts.clone();
         let problem = self.problem(staged, &cropped);
         let report = report(&Spacetime { contacts: &contacts, ..problem }, &solution, &coordinates);
-        let likelihood = self.likelihood(body, &staged.build, staged.step)?;
+        let likelihood = self.likelihood(body, &staged.build)?;
         let strangeness =
             likelihood.as_ref().map_or_else(Vec::new, |prior| prior.strange(&solution.spline, body, terrain));
         let take = staged.take.part(frames).with_coordinates(body, &coordinates);

@@ -185,24 +185,46 @@ fn feet_that_are_free_come_down_where_and_when_less_is_needed() {
     eprintln!("{:.3} of {:.3}, a step {:.0} mm away", cost(&free), cost(&given), 1e3 * farthest);
 }
 
+/// Each is a draw of a Markov chain that did move, and none is the likeliest; hands go elsewhere, feet and keys stay, and accelerations are a person's.
 #[test]
 fn variations_differ_and_each_obeys_physics() {
+    let begun = std::time::Instant::now();
     let runs: Vec<Repaired> = (0..4).map(|variation| made(&Repair { variation, ..free() })).collect();
+    eprintln!("four motions in {:.1} s", begun.elapsed().as_secs_f64());
+    let hand = |run: &Repaired| -> Vec<Vec3> {
+        let mut data = Data::new(&run.body);
+        let place = |q: Vec<f64>| {
+            data.kinematics(&run.body, &q);
+            data.point(&run.body, joint("LeftHand"), Vec3::ZERO)
+        };
+        run.solution.coordinates(&run.body).into_iter().map(place).collect()
+    };
+    let rate = TAKE.frame_rate_hz;
+    let shaken = |run: &Repaired| -> f64 {
+        let places = hand(run);
+        let bends = places.windows(3).map(|w| ((w[0] - w[1] * 2.0 + w[2]) * rate * rate).length_squared());
+        (bends.sum::<f64>() / places.len() as f64).sqrt()
+    };
     for (k, one) in runs.iter().enumerate() {
+        eprintln!("variation {k}: {:?}, a hand's acceleration {:.1} m/s²", one.solution.chain, shaken(one));
+        assert!(shaken(one) < shaken(&runs[0]) + 15.0, "{}", shaken(one));
         for other in &runs[..k] {
-            let ways =
-                one.solution.coordinates(&one.body).into_iter().zip(other.solution.coordinates(&other.body));
-            let hands = ways.map(|(a, b)| {
-                let [a, b] = [a, b].map(|q| {
-                    let mut data = Data::new(&one.body);
-                    data.kinematics(&one.body, &q);
-                    data.point(&one.body, joint("LeftHand"), Vec3::ZERO)
-                });
-                a.distance(b)
-            });
-            let farthest = hands.fold(0.0, f64::max);
+            let farthest =
+                hand(one).into_iter().zip(hand(other)).map(|(a, b)| a.distance(b)).fold(0.0, f64::max);
             eprintln!("variation {k}: a hand {:.0} mm from another one's", 1e3 * farthest);
             assert!(farthest > 0.03, "{farthest}");
         }
     }
+    assert!(runs[0].solution.chain.is_none());
+    for run in &runs[1..] {
+        let chain = run.solution.chain.unwrap();
+        let share = chain.accepted as f64 / chain.steps as f64;
+        assert!((0.1..0.95).contains(&share), "{chain:?}");
+        assert!(chain.least <= chain.start && chain.drawn > chain.start, "{chain:?}");
+        // back downhill it comes to the likeliest motion again, or to a better one
+        assert!(chain.lower > -1e-2, "{chain:?}");
+    }
+    // the same number is the same motion
+    let again = made(&Repair { variation: 2, ..free() });
+    assert_eq!(again.solution.spline, runs[2].solution.spline);
 }

@@ -40,7 +40,7 @@ pub struct Motion {
     /// When and where feet come down: as in the input, or solved for. On level ground and slopes.
     #[serde(skip_serializing_if = "Footsteps::is_given")]
     pub footsteps: Footsteps,
-    /// Which of the motions that fit the `keys`: 0 is the likeliest, and every other number another one.
+    /// Which of the motions that fit the `keys`: 0 is the likeliest, and every other number another draw of a Markov chain from all of them.
     #[serde(skip_serializing_if = "is_zero")]
     #[schemars(extend("maximum" = 1000000, "x-usual" = [0, 20]))]
     pub variation: u32,

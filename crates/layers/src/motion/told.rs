@@ -1,6 +1,9 @@
 //! What the report says of a motion: what was found of every window, added up, and what is kept of it in a checkpoint.
 
-use motion::{Formulation, Key, Seam, Window};
+use motion::{Chain, Formulation, Key, Seam, Window};
+
+/// Share of its energy by which another minimum is a better one.
+const BETTER: f64 = 0.01;
 
 /// What is true of some windows.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -15,6 +18,9 @@ pub(super) struct Told {
     strangest: [f64; 2],
     /// Of key poses: their number, how far they were moved at most, how well they were kept, in m and rad.
     keys: [f64; 4],
+    /// Of the chains that drew a variation: steps, those that it went to, its energy at the beginning, at least, and of the draw; by which share of it the
+    /// likeliest motion was not the best one.
+    chain: [f64; 6],
 }
 
 impl Told {
@@ -50,6 +56,11 @@ impl Told {
             let most = self.keys[1..].iter_mut();
             most.zip([projected, off, turned]).for_each(|(most, found)| *most = most.max(*found));
         }
+        if let Some(Chain { steps, accepted, start, least, drawn, lower, .. }) = solution.chain {
+            let found = [steps as f64, accepted as f64, start, least, drawn, 0.0];
+            self.chain.iter_mut().zip(found).for_each(|(sum, found)| *sum += found);
+            self.chain[5] = self.chain[5].max(lower);
+        }
     }
 
     /// For the report; frames are counted from the clip's `first`.
@@ -84,6 +95,20 @@ impl Told {
             );
             notes.push(("key poses".into(), words));
         }
+        let [steps, accepted, start, least, drawn, lower] = self.chain;
+        if steps > 0.0 {
+            let mut words = format!(
+                "a chain went {accepted} of {steps} steps, {:.0} %; its energy {start:.1} at the likeliest motion, {least:.1} at least, {drawn:.1} here",
+                100.0 * accepted / steps
+            );
+            if lower > BETTER {
+                words += &format!(
+                    "; a solve that begins here ends {:.0} % lower than the likeliest: that is not the best motion",
+                    100.0 * lower
+                );
+            }
+            notes.push(("variation".into(), words));
+        }
         if path > 0.0 {
             let words = format!("{:.1} mm from what was drawn at most", 1e3 * path);
             notes.push(("trajectories".into(), words));
@@ -104,7 +129,8 @@ impl Told {
 
     /// The same as bytes, and what the next window begins with.
     pub(super) fn with_seam(&self, seam: Option<&Seam>) -> Vec<u8> {
-        let lists: [&[f64]; 5] = [&self.most, &self.counts, &self.sums, &self.strangest, &self.keys];
+        let lists: [&[f64]; 6] =
+            [&self.most, &self.counts, &self.sums, &self.strangest, &self.keys, &self.chain];
         let mut numbers = lists.concat();
         if let Some(Seam { frame, controls }) = seam {
             numbers.extend([*frame as f64, controls.len() as f64]);
@@ -117,7 +143,7 @@ impl Told {
     pub(super) fn read(bytes: &[u8]) -> Option<(Self, Option<Seam>)> {
         let (chunks, rest) = bytes.as_chunks::<8>();
         let numbers: Vec<f64> = chunks.iter().map(|x| f64::from_le_bytes(*x)).collect();
-        let (front, seam) = numbers.split_at_checked(18)?;
+        let (front, seam) = numbers.split_at_checked(24)?;
         let part = |from: usize, count: usize| &front[from..from + count];
         let told = Self {
             most: part(0, 6).try_into().ok()?,
@@ -125,6 +151,7 @@ impl Told {
             sums: part(10, 2).try_into().ok()?,
             strangest: part(12, 2).try_into().ok()?,
             keys: part(14, 4).try_into().ok()?,
+            chain: part(18, 6).try_into().ok()?,
         };
         let seam = match seam {
             [] => None,

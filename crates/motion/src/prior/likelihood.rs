@@ -11,7 +11,6 @@ use crate::derivatives::Derivatives;
 use crate::error::Error;
 use crate::ground::Terrain;
 use crate::spline::{Moment, Spline};
-use crate::variation::Variation;
 
 /// Keeps the root of the logarithm smooth where the process is as sure as it can be.
 const SMOOTH: f64 = 1e-4;
@@ -56,8 +55,6 @@ pub struct Likelihood<'a> {
     outside: [Vec<f64>; 2],
     /// Of poses, where they are all that counts.
     poses: Option<Subspace>,
-    /// What the forces that it foretells are moved by.
-    pub(crate) variation: Option<Variation>,
 }
 
 /// Rows of a frame: residuals, and slopes by degrees of freedom.
@@ -102,7 +99,7 @@ impl<'a> Likelihood<'a> {
             None => [outside(&prior.states, prior.states.noise), outside(&prior.forces, prior.forces.noise)],
             Some(poses) => [outside(poses, EIGEN_POSE), Vec::new()],
         };
-        Ok(Self { prior, view, weight: guide.weight, outside, poses, variation: None })
+        Ok(Self { prior, view, weight: guide.weight, outside, poses })
     }
 
     /// States that motions begin with.
@@ -148,7 +145,7 @@ impl<'a> Likelihood<'a> {
     }
 
     /// Residuals of a frame, whose squares are −2 ln p; u are the generalised forces.
-    fn residuals(&self, frame: usize, moment: &Moment, u: &[f64], terrain: &Terrain) -> Vec<f64> {
+    fn residuals(&self, moment: &Moment, u: &[f64], terrain: &Terrain) -> Vec<f64> {
         let prior = self.prior;
         let state = self.view.state(moment, terrain);
         let mut out = Vec::new();
@@ -161,8 +158,7 @@ impl<'a> Likelihood<'a> {
         let force = self.view.force(&moment.q, u);
         let found = prior.process.predict(&prior.states.coordinates(&state), false);
         let z = whitened(&prior.forces, &prior.forces.coordinates(&force));
-        let noise = |k: usize| self.variation.map_or(0.0, |variation| variation.at(k, frame));
-        out.extend((0..z.len()).map(|k| (z[k] - found.mean[k]) / found.variance[k].sqrt() - noise(k)));
+        out.extend((0..z.len()).map(|k| (z[k] - found.mean[k]) / found.variance[k].sqrt()));
         times(&self.outside[1], &force, &prior.forces.mean, &mut out);
         out.push(self.unsure(&found.variance));
         times(&self.outside[0], &state, &prior.states.mean, &mut out);
@@ -177,8 +173,8 @@ impl<'a> Likelihood<'a> {
     }
 
     /// −2 ln p of a frame, times the weight.
-    pub(crate) fn value(&self, frame: usize, moment: &Moment, u: &[f64], terrain: &Terrain) -> f64 {
-        self.weight * self.residuals(frame, moment, u, terrain).iter().map(|r| r * r).sum::<f64>()
+    pub(crate) fn value(&self, moment: &Moment, u: &[f64], terrain: &Terrain) -> f64 {
+        self.weight * self.residuals(moment, u, terrain).iter().map(|r| r * r).sum::<f64>()
     }
 
     /// [`Self::strangeness`] of every frame of a motion.
@@ -205,14 +201,13 @@ impl<'a> Likelihood<'a> {
     /// The same as rows.
     pub(crate) fn rows(
         &self,
-        frame: usize,
         moment: &Moment,
         u: &[f64],
         derivatives: &Derivatives,
         terrain: &Terrain,
     ) -> PriorRows {
         let (prior, n) = (self.prior, u.len());
-        let residuals = self.residuals(frame, moment, u, terrain);
+        let residuals = self.residuals(moment, u, terrain);
         let mut parts: Parts = std::array::from_fn(|_| vec![0.0; residuals.len() * n]);
         let size = self.view.state_size();
         if let Some(poses) = &self.poses {
@@ -250,13 +245,11 @@ impl<'a> Likelihood<'a> {
             }
         };
         let mut logs = vec![0.0; d];
-        let off = |k: usize| residuals[k] + self.variation.map_or(0.0, |variation| variation.at(k, frame));
         for k in 0..q {
             let (deviation, variance) = (found.variance[k].sqrt(), found.variance[k]);
-            // the residual without the noise in it is what the deviation divides
             let slope = |i: usize| {
                 -found.mean_slope[k * d + i] / deviation
-                    - off(k) * found.variance_slope[k * d + i] / (2.0 * variance)
+                    - residuals[k] * found.variance_slope[k * d + i] / (2.0 * variance)
             };
             lift(k, &(0..d).map(slope).collect::<Vec<_>>());
             if variance > prior.process.noise[k] {
@@ -308,13 +301,12 @@ mod tests {
         let mut u = vec![0.0; n];
         for manner in [Manner::Forces, Manner::Poses] {
             let guide = Guide { manner, ..Guide::new(prior.clone()) };
-            let mut likelihood = Likelihood::new(&guide, &body, 60.0).unwrap();
-            likelihood.variation = Some(Variation { seed: 1, step: 1.0 / 30.0, first: 0 });
+            let likelihood = Likelihood::new(&guide, &body, 60.0).unwrap();
             let Moment { q, v, a } = &moment;
             data.inverse_dynamics_derivatives(&body, q, v, a, gravity, &mut u, &mut derivatives);
-            let rows = likelihood.rows(3, &moment, &u, &derivatives, &terrain);
+            let rows = likelihood.rows(&moment, &u, &derivatives, &terrain);
             let sum: f64 = rows.residuals.iter().map(|r| r * r).sum();
-            assert!((sum - likelihood.value(3, &moment, &u, &terrain)).abs() < 1e-9 * sum);
+            assert!((sum - likelihood.value(&moment, &u, &terrain)).abs() < 1e-9 * sum);
             for k in 0..n {
                 for what in 0..3 {
                     let h = 1e-6;
@@ -329,7 +321,7 @@ mod tests {
                         }
                         let mut u = vec![0.0; n];
                         data.inverse_dynamics(&body, &there.q, &there.v, &there.a, gravity, &mut u);
-                        likelihood.residuals(3, &there, &u, &terrain)
+                        likelihood.residuals(&there, &u, &terrain)
                     });
                     let [plus, minus] = &mut ends;
                     for (row, residual) in rows.residuals.iter().enumerate() {
