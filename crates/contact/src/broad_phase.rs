@@ -72,12 +72,13 @@ impl BroadPhase {
         for (number, surface) in mesh.surfaces().iter().enumerate() {
             grown[mesh.points_of(number)].fill(0.5 * (dhat.max(0.0) + surface.thickness));
         }
-        // Sums of places and motions are rounded to single precision twice more when boxes are compared.
-        let largest = |points: &[Vec3]| points.iter().fold(Vec3::ZERO, |m, p| m.max(p.abs())).max_element();
-        let rounding = 8.0 * f64::from(f32::EPSILON) * (largest(start) + largest(end));
+        // Sums of places and motions are rounded to single precision twice more when boxes are compared, axis by axis: by a share of what the
+        // two that are compared have there. What is far away widens nobody else's box.
+        let by = |i: usize| Vec3::splat(grown[i]);
+        let rounding = |i: usize| 8.0 * f64::from(f32::EPSILON) * (start[i].abs() + end[i].abs() + by(i));
         let swept: Vec<Swept> = (0..start.len())
             .into_par_iter()
-            .map(|i| swept(start[i], end[i], grown[i] + rounding, scale))
+            .map(|i| swept(start[i], end[i], by(i) + rounding(i), scale))
             .collect();
         let around = |points: &[u32]| points.iter().fold(Swept::EMPTY, |b, &p| b.union(swept[p as usize]));
         let (vertices, edges, triangles) = (mesh.vertices(), mesh.edges(), mesh.triangles());
@@ -122,7 +123,7 @@ pub(crate) enum StepScale {
 
 /// A grown box around a place, and one around the motion from there, both of single precision. At its own pace a point may be anywhere
 /// on its way.
-fn swept(start: Vec3, end: Vec3, by: f64, scale: StepScale) -> Swept {
+fn swept(start: Vec3, end: Vec3, by: Vec3, scale: StepScale) -> Swept {
     let around = |low: Vec3, high: Vec3| {
         let [min, max] = [low, high].map(|p| p.as_vec3().to_array());
         // `as` rounds to the nearest, which may be inwards; one step outwards makes up for it and for the subtraction
@@ -132,7 +133,7 @@ fn swept(start: Vec3, end: Vec3, by: f64, scale: StepScale) -> Swept {
         StepScale::Uniform => (start, start, end - start),
         StepScale::PerPoint => (start.min(end), start.max(end), Vec3::ZERO),
     };
-    Swept { place: around(low - Vec3::splat(by), high + Vec3::splat(by)), motion: around(motion, motion) }
+    Swept { place: around(low - by, high + by), motion: around(motion, motion) }
 }
 
 #[cfg(test)]
@@ -221,6 +222,23 @@ mod tests {
         end[body + 3].z = f64::NAN;
         let broken = BroadPhase::new().candidates(&mesh, &start, &end, 0.01);
         assert_eq!(broken.unwrap_err(), Error::NotFinite { surface: "body".into(), point: 3 });
+    }
+
+    /// A box grows with its own coordinates: what is 700 km away makes nothing meet that did not before.
+    #[test]
+    fn what_is_far_away_widens_no_other_box() {
+        let (points, triangles) = folded_sheet(12, 4, 0.02);
+        let count = |away: f64| {
+            let cloth = CollisionSurface::free("cloth", points.clone(), triangles.clone());
+            let body = points.iter().map(|p| *p + away * Vec3::Y).collect();
+            let body = CollisionSurface::obstacle("body", body, triangles.clone());
+            let mesh = CollisionMesh::new(vec![cloth, body]).unwrap();
+            let start: Vec<Vec3> = mesh.surfaces().iter().flat_map(|s| s.rest_positions.clone()).collect();
+            BroadPhase::new().candidates(&mesh, &start, &start, 0.01).unwrap().len()
+        };
+        let near = count(10.0);
+        assert!(near > 1000, "{near}");
+        assert_eq!([count(1e3), count(7.34e5)], [near, near]);
     }
 
     /// Far from the origin single precision has fewer digits: boxes grow with the coordinates of both ends, also where one is small.
