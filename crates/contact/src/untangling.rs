@@ -121,11 +121,26 @@ impl Intersections {
     /// For each point inside an obstacle, where to lead it: the nearest place on its surface, and `margin` metres beyond, so that it
     /// does arrive outside.
     pub fn exits(&self, mesh: &CollisionMesh, x: &[Vec3], margin: f64) -> Vec<(u32, Vec3)> {
+        // every point asks every triangle of its obstacle: those whose sphere is further than the best so far need no closer look
+        let mut obstacles: Vec<u32> = self.inside.iter().map(|(_, obstacle)| *obstacle).collect();
+        obstacles.sort_unstable();
+        obstacles.dedup();
+        let ball = |t: [u32; 3]| {
+            let corners = t.map(|v| x[v as usize]);
+            let centre = corners.into_iter().sum::<Vec3>() / 3.0;
+            let radius = corners.map(|corner| corner.distance(centre)).into_iter().fold(0.0, f64::max);
+            (corners, centre, radius)
+        };
+        let balls: BTreeMap<u32, Vec<([Vec3; 3], Vec3, f64)>> =
+            obstacles.into_iter().map(|o| (o, triangles_of(mesh, o).map(ball).collect())).collect();
         let exit = |&(point, obstacle): &(u32, u32)| {
             let p = x[point as usize];
             let mut best = (f64::INFINITY, p);
-            for t in triangles_of(mesh, obstacle) {
-                let [a, b, c] = t.map(|v| x[v as usize]);
+            for &([a, b, c], centre, radius) in &balls[&obstacle] {
+                // with room for rounding, so that the nearest is the same to the bit
+                if p.distance(centre) > (1.0 + 1e-9) * (best.0 + radius) {
+                    continue;
+                }
                 let nearest = closest_vertex_triangle(&[p, a, b, c]);
                 if nearest.distance < best.0 {
                     let out = (b - a).cross(c - a).normalize_or_zero();
