@@ -310,6 +310,10 @@ impl Layer for Enrich {
         diagnostics
     }
 
+    fn unusual(&self, input: &Target) -> Vec<Diagnostic> {
+        self.contact.iter().flat_map(|contact| contact.unusual("contact", input)).collect()
+    }
+
     fn idle(&self, input: &Target) -> Vec<Diagnostic> {
         let (plain, mut idle) = (Self::default(), Idle::default());
         let softness = [

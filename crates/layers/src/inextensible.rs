@@ -83,6 +83,10 @@ impl Layer for Inextensible {
         diagnostics
     }
 
+    fn unusual(&self, input: &Target) -> Vec<Diagnostic> {
+        self.cloth.unusual(input)
+    }
+
     fn idle(&self, input: &Target) -> Vec<Diagnostic> {
         let mut idle = Idle(self.cloth.idle(input));
         idle.0.retain(|diagnostic| diagnostic.path() != "limit_factor");

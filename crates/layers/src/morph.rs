@@ -239,6 +239,10 @@ impl Layer for Morph {
         found
     }
 
+    fn unusual(&self, input: &Target) -> Vec<Diagnostic> {
+        self.contact.iter().flat_map(|contact| contact.unusual("contact", input)).collect()
+    }
+
     fn idle(&self, _: &Target) -> Vec<Diagnostic> {
         let mut idle = Idle::default();
         let value = |target: &MorphTarget, k: usize| target.channels.get(k).copied().unwrap_or(0.0);

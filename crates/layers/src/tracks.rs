@@ -258,6 +258,10 @@ impl Layer for Tracks {
         diagnostics
     }
 
+    fn unusual(&self, input: &Target) -> Vec<Diagnostic> {
+        self.contact.iter().flat_map(|contact| contact.unusual("contact", input)).collect()
+    }
+
     fn idle(&self, _: &Target) -> Vec<Diagnostic> {
         let (plain, mut idle) = (Self::default(), Idle::default());
         if self.subdivide == 0 {

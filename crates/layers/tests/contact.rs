@@ -138,3 +138,69 @@ fn folds_that_may_cross_are_neither_untangled_nor_told() {
     assert!(!told("self = false\nobstacles = []"));
     assert!(told("self = true\nobstacles = []"));
 }
+
+/// What an obstacle may be goes by the scene and by its frames: what is far, large, fast, whirling or around the mesh beyond measure is
+/// refused with its place and a remedy, what is merely odd is told, and what flies along with the mesh is slow.
+#[test]
+fn obstacles_are_measured_by_the_scene() {
+    let judged = |obstacle: &str, carried: f32| {
+        let settings = layer(&format!("obstacles = [{{ {obstacle} }}]"));
+        let clip = over_a_ball(|_, _| ());
+        let frame = |index: usize| {
+            let mut frame = clip.frame(index).unwrap();
+            frame.points.iter_mut().flatten().for_each(|p| p[0] += carried * index as f32 / RATE as f32);
+            frame
+        };
+        let frames = Arc::new(MemoryFrames::new((0..FRAMES).map(frame).collect()));
+        let clip = Clip::new("carried", RATE, clip.meshes.clone(), None, frames);
+        let target = Target { clip, mesh: 0, files: clip::Files::in_folder(Path::new(".")) };
+        let told = |found: Vec<shot::Diagnostic>| -> Vec<String> {
+            assert!(found.iter().all(|found| found.remedy().is_some()), "{obstacle}: {found:?}");
+            found
+                .iter()
+                .map(|found| found.path().trim_start_matches("contact.obstacles[0].").into())
+                .collect()
+        };
+        (told(settings.check(&target)), told(settings.unusual(&target)))
+    };
+    // a cloth of 40 cm, 17 cm above a ball, in a scene of 65 cm; 24 frames a second
+    for (obstacle, refused, unusual) in [
+        ("shape = \"sphere\", radius = 0.15", "", ""),
+        ("shape = \"sphere\", radius = 0.15, centre = [90.0, 0.0, 0.0]", "", "centre"),
+        ("shape = \"sphere\", radius = 0.15, centre = [0.0, 7.34e5, 0.0]", "centre", ""),
+        (
+            "shape = \"sphere\", radius = 0.15, centre = [70.0, 0.0, 0.0], velocity = [-40.0, 0.0, 0.0]",
+            "",
+            "velocity",
+        ),
+        ("shape = \"sphere\", radius = 0.15, velocity = [0.0, 0.0, 1000.0]", "velocity", ""),
+        ("shape = \"sphere\", radius = 0.15, spin = [0.0, 720.0, 0.0]", "", ""),
+        ("shape = \"sphere\", radius = 0.15, spin = [0.0, 1500.0, 0.0]", "", "spin"),
+        ("shape = \"sphere\", radius = 0.15, spin = [0.0, 1e5, 0.0]", "spin", ""),
+        ("shape = \"sphere\", radius = 100.0, centre = [0.0, -100.0, 0.0]", "", "radius"),
+        ("shape = \"sphere\", radius = 1e5, centre = [0.0, -1e5, 0.0]", "radius", ""),
+        (
+            "shape = \"capsule\", radius = 2e3, half_length = 4e4, axis = [1.0, 0.0, 0.0]",
+            "half_length",
+            "radius",
+        ),
+        ("shape = \"box\", half_size = [2e4, 2e4, 2e4]", "half_size", ""),
+        ("shape = \"sphere\", radius = 10.0", "", ""),
+        ("shape = \"sphere\", radius = 10.0, sides = \"front\"", "sides", ""),
+        ("shape = \"box\", half_size = [10.0, 10.0, 10.0], sides = \"front\"", "sides", ""),
+        ("shape = \"capsule\", radius = 10.0, sides = \"front\"", "sides", ""),
+        ("shape = \"sphere\", radius = 0.3, sides = \"front\"", "", "sides"),
+        ("shape = \"plane\", centre = [0.0, -1.0, 0.0]", "", ""),
+        ("shape = \"plane\", centre = [0.0, 0.3, 0.0]", "", "centre"),
+        ("shape = \"plane\", centre = [0.0, 7.34e5, 0.0]", "centre", ""),
+        ("shape = \"plane\", centre = [0.0, 1.0, 0.0], axis = [0.0, -1.0, 0.0]", "", ""),
+        ("shape = \"plane\", centre = [500.0, 0.0, 0.0]", "centre", ""),
+    ] {
+        let found = judged(obstacle, 0.0);
+        let words = |words: &str| words.split_whitespace().map(str::to_owned).collect::<Vec<String>>();
+        assert_eq!(found, (words(refused), words(unusual)), "{obstacle}");
+    }
+    let along = "shape = \"sphere\", radius = 0.15, velocity = [300.0, 0.0, 0.0]";
+    assert_eq!(judged(along, 300.0), (vec![], vec![]));
+    assert_eq!(judged(along, 0.0).0, ["velocity"]);
+}

@@ -6,7 +6,7 @@ use clip::{Clip, Files, Format, Selector};
 
 use crate::bake::Bake;
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::layer::{Counterpart, LayerError, Sketch, Target};
+use crate::layer::{Counterpart, Layer, LayerError, Sketch, Target};
 use crate::shot::{LayerEntry, MeshNames, Shot};
 use crate::{Error, Reader, suggest};
 
@@ -39,12 +39,24 @@ impl Shot {
 
     /// Settings of its layers that were turned and have no effect: no mistakes, and none where the shot has mistakes.
     pub fn idle(&self) -> Vec<Diagnostic> {
-        let Ok(mut clip) = self.open_checked(&self.files) else { return Vec::new() };
         let mut found = self.alone();
+        found.extend(self.told(|layer, target| layer.idle(target)));
+        found
+    }
+
+    /// Settings of its layers that are possible and unusual beside its input; of [`Shot::warnings`](Shot) those that only the input tells.
+    pub fn unusual(&self) -> Vec<Diagnostic> {
+        self.told(|layer, target| layer.unusual(target))
+    }
+
+    /// What layers have to say of their settings that is no mistake: nothing where the shot has mistakes.
+    fn told(&self, ask: impl Fn(&dyn Layer, &Target) -> Vec<Diagnostic>) -> Vec<Diagnostic> {
+        let Ok(mut clip) = self.open_checked(&self.files) else { return Vec::new() };
+        let mut found = Vec::new();
         for (index, entry) in self.layers.iter().enumerate().filter(|(_, entry)| entry.is_active()) {
             for target in entry.targets(&clip, &self.files).unwrap_or_default() {
-                let idle = entry.layer.idle(&Target { clip: clip.clone(), ..target.clone() });
-                found.extend(idle.into_iter().map(|idle| self.placed(&format!("layer[{index}]"), idle)));
+                let told = ask(&*entry.layer, &Target { clip: clip.clone(), ..target.clone() });
+                found.extend(told.into_iter().map(|told| self.placed(&format!("layer[{index}]"), told)));
                 clip = entry.carried(&Target { clip: clip.clone(), ..target }).unwrap_or(clip);
             }
         }

@@ -29,6 +29,11 @@ pub trait Layer: Send + Sync {
         Vec::new()
     }
 
+    /// Settings that are possible and unusual beside this input: where they stand, and why. No mistakes, but told.
+    fn unusual(&self, _input: &Target) -> Vec<Diagnostic> {
+        Vec::new()
+    }
+
     /// Whether the layer could work on this mesh. Where the shot file names no mesh, the first suitable one is taken.
     fn suits(&self, _mesh: &Mesh) -> bool {
         true

@@ -48,8 +48,12 @@ impl Arguments {
             // with --json the object that tells them is made from this
             return Err(Diagnostics(diagnostics).into());
         }
-        let idle = reader.read(path).map(|shot| shot.idle()).unwrap_or_default();
+        let (idle, beside) = reader.read(path).map(|shot| (shot.idle(), shot.unusual())).unwrap_or_default();
         if !self.json {
+            for found in &beside {
+                let help = found.remedy().map(|help| format!(" ({help})")).unwrap_or_default();
+                console.remark(&format!("warning: {}{help}", placed(found)));
+            }
             for found in &idle {
                 let line = found.line();
                 let (key, why) = (found.path(), found.message());
@@ -58,7 +62,7 @@ impl Arguments {
         }
         if self.json {
             let none: Vec<serde_json::Value> = diagnostics.iter().map(diagnostic_json).collect();
-            let unusual: Vec<String> = warnings.iter().map(placed).collect();
+            let unusual: Vec<String> = warnings.iter().chain(&beside).map(placed).collect();
             let idle: Vec<serde_json::Value> = idle.iter().map(diagnostic_json).collect();
             return console.answer_json(
                 &json!({ "ok": true, "file": path, "mistakes": none, "unusual": unusual, "idle": idle }),

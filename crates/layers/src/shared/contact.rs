@@ -4,6 +4,7 @@
 //! skins of all that is simulated together, and hands [`Collider::collision`] to the scene in every frame.
 
 mod collider;
+mod extent;
 mod obstacle;
 
 use clip::{FilePath, Selector};
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use shot::{Diagnostic, Target};
 
 pub use collider::Collider;
+use extent::Verdict;
 
 /// The thickest that a skin may be, as a share of its mesh's size.
 const MAX_THICKNESS: f64 = 0.1;
@@ -190,6 +192,11 @@ impl Contact {
             {
                 diagnostics.push(Diagnostic::new(here, error.to_string()));
             }
+        }
+        if diagnostics.is_empty() {
+            let found = self.out_of_range(path, input).into_iter();
+            diagnostics
+                .extend(found.filter(|(verdict, _)| *verdict == Verdict::Refused).map(|(_, told)| told));
         }
         diagnostics
     }

@@ -383,7 +383,7 @@ impl<'a> Job<'a> {
             said.flat_map(|(frame, told)| of(told).iter().map(move |text| (frame, text.clone()))).collect()
         };
         let group = self.order.group;
-        let mut warnings = self.idle();
+        let mut warnings = self.settings();
         warnings.extend(each(|told| &told.warnings));
         let mut layer = LayerBake {
             name: group.name().to_owned(),
@@ -406,15 +406,16 @@ impl<'a> Job<'a> {
         layer
     }
 
-    /// Settings without effect, as warnings about the first frame.
-    fn idle(&self) -> Vec<(usize, String)> {
+    /// Settings without effect, and unusual ones, as warnings about the first frame.
+    fn settings(&self) -> Vec<(usize, String)> {
         let mut told = Vec::new();
         for member in &self.order.group.members {
             let (clip, files) = (self.order.clip.clone(), self.order.files.clone());
-            let idle = member.entry.layer.idle(&Target { clip, mesh: member.mesh, files });
-            let sentence =
-                |found: &Diagnostic| format!("`{}` has no effect: {}", found.path(), found.message());
-            told.extend(idle.iter().map(|found| (0, sentence(found))));
+            let (layer, target) = (&member.entry.layer, Target { clip, mesh: member.mesh, files });
+            let idle = |found: &Diagnostic| format!("`{}` has no effect: {}", found.path(), found.message());
+            let unusual = |found: &Diagnostic| format!("`{}` is unusual: {}", found.path(), found.message());
+            told.extend(layer.idle(&target).iter().map(|found| (0, idle(found))));
+            told.extend(layer.unusual(&target).iter().map(|found| (0, unusual(found))));
         }
         told
     }

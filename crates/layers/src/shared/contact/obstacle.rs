@@ -14,7 +14,7 @@ use shot::{LayerError, Target};
 use super::{Contact, Faces, Form, Obstacle};
 
 /// Points of a plane lie this far out, in metres.
-const PLANE: f64 = 300.0;
+pub(super) const PLANE: f64 = 300.0;
 
 /// Where an obstacle's points come from.
 #[expect(clippy::large_enum_variant, reason = "there are a handful of them")]
