@@ -51,20 +51,19 @@ fn set(document: &mut DocumentMut, setting: &str) -> Result<(), Refusal> {
     let mut item = document.as_item_mut();
     for (depth, step) in above.iter().enumerate() {
         let place = above[..depth].join(".");
+        if let Item::Value(inline) = item {
+            return set_within(inline, &steps[depth..], &place, value(text));
+        }
         item = descend(item, step, &place)?;
     }
     let place = above.join(".");
+    if let Item::Value(inline) = item {
+        return set_within(inline, &[*last], &place, value(text));
+    }
     let what = item.type_name();
     if let Item::ArrayOfTables(_) = item {
         let help = "name one of its tables and a key in it, as in layer[0].strength=0.5".to_owned();
         return Err((format!("`{place}` is a list of tables"), Some(help)));
-    }
-    if let Some(array) = item.as_array_mut() {
-        let count = array.len();
-        let slot = last.parse::<usize>().ok().and_then(|index| array.get_mut(index));
-        let slot = slot
-            .ok_or_else(|| (format!("`{place}` has {count} items, counted from 0, and no `{last}`"), None))?;
-        return write(slot, value(text));
     }
     let table =
         item.as_table_like_mut().ok_or_else(|| (format!("`{place}` is a {what}, not a table"), None))?;
@@ -76,6 +75,28 @@ fn set(document: &mut DocumentMut, setting: &str) -> Result<(), Refusal> {
         }
         Some(_) => Err((format!("`{}` is a table", path.trim()), Some("name a key in it".to_owned()))),
     }
+}
+
+/// The same in what stands on one line: `obstacles = [{ shape = "sphere", radius = 0.2 }]`. What a table leaves to its defaults begins to exist.
+fn set_within(at: &mut Value, steps: &[&str], place: &str, new: Value) -> Result<(), Refusal> {
+    let Some((step, rest)) = steps.split_first() else { return write(at, new) };
+    let what = at.type_name();
+    let inner = match at {
+        Value::Array(list) => {
+            let count = list.len();
+            let missing = || (format!("`{place}` has {count} items, counted from 0, and no `{step}`"), None);
+            step.parse::<usize>().ok().and_then(|index| list.get_mut(index)).ok_or_else(missing)?
+        }
+        Value::InlineTable(table) => {
+            if rest.is_empty() && !table.contains_key(step) {
+                table.insert(*step, new);
+                return Ok(());
+            }
+            table.get_or_insert(*step, Value::InlineTable(InlineTable::new()))
+        }
+        _ => return Err((format!("`{place}` is a {what}, not a table; there is no `{step}` in it"), None)),
+    };
+    set_within(inner, rest, &format!("{place}.{step}"), new)
 }
 
 /// Replaces a value, keeping the spaces and the comment around it.

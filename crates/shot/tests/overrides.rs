@@ -68,6 +68,27 @@ fn layers_written_inline_are_found_too() {
     assert!(!shot.output.report);
 }
 
+/// Lists of tables on one line are reached as those with headers are: items by number, keys that are left out too.
+#[test]
+fn items_of_inline_lists_are_set() {
+    let text = "input = { sample = 'flag', add = [{ sample = 'flag', name = 'a', offset = [0.0, 0.0, 0.0] }] }\nlayer = [{ kind = 'lag' }]\n";
+    let read = |setting: &str| {
+        let reader = Reader::new(registry()).set(setting);
+        reader.parse("flag.toml", text, Path::new("")).map(|shot| shot.text().to_owned())
+    };
+    for (setting, written) in [
+        ("input.add[0].name=b", "name = \"b\""),
+        ("input.add[0].offset[1]=2.0", "offset = [0.0, 2.0, 0.0]"),
+        ("input.add[0].scale=3.0", "scale = 3.0"),
+    ] {
+        let text = read(setting).unwrap();
+        assert!(text.contains(written), "{setting}: {text}");
+    }
+    let refused = |setting: &str| read(setting).unwrap_err().to_string();
+    assert!(refused("input.add[1].name=b").contains("`input.add` has 1 items, counted from 0, and no `1`"));
+    assert!(refused("input.add[0].name.x=b").contains("`input.add.0.name` is a string, not a table"));
+}
+
 #[test]
 fn paths_that_do_not_exist_are_named() {
     assert_eq!(
