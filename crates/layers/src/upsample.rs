@@ -74,7 +74,7 @@ pub enum CoarseSource {
 impl Settings for Upsample {
     const KIND: &'static str = "upsample";
     const SUMMARY: &'static str = "fine cloth over a coarse one, as a game shows it";
-    const VERSION: u32 = 4;
+    const VERSION: u32 = 5;
 }
 
 /// Which of an operator's meshes one is.

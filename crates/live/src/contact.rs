@@ -8,13 +8,11 @@ use crate::vector::{add, along, cross, dot, length, lerp, scale, sqrt, sub};
 
 /// Bodies nearer than this, in m, and than twice the way that the fastest point goes, are looked at in a frame.
 const REACH: f32 = 0.05;
-/// Triangles may dip this part of a radius into a body: chords do where points lie on it.
+/// Where points lie on a body, triangles between them are chords, and may dip this part of a radius into what the cloth's thickness adds to it;
+/// into the body itself they may not.
 const DIP: f32 = 0.15;
 /// Triangles are taken for this much larger than they are at rest.
 const STRETCHED: f32 = 1.2;
-/// A triangle whose reach is at most this part of a radius dips no deeper than [`DIP`] once its corners are outside: half a chord is
-/// √(1 − (1 − 0.15)²) = 0.53 radii, by what it may be stretched.
-const SMALL: f32 = 0.6;
 /// Nearest points of an axis and a triangle are sought by turns so often.
 const TURNS: usize = 4;
 
@@ -65,7 +63,7 @@ impl Simulator {
                     self.candidates.push((index as u32, point as u32));
                 }
             }
-            let small = SMALL * now.radii[0].min(now.radii[1]);
+            let small = small(now.radii[0].min(now.radii[1]), self.settings.thickness);
             for (triangle, corners) in self.triangles.iter().enumerate() {
                 if self.triangle_reaches[triangle] <= small {
                     continue;
@@ -163,8 +161,20 @@ fn touch(capsule: &Capsule, corners: [Point; 3], reach: f32, thickness: f32) -> 
         s = nearest(p);
     }
     let (depth, way, s) = capsule.depth(p, thickness)?;
-    let depth = depth - DIP * lerp_radius(capsule, s);
+    let depth = depth - dip(lerp_radius(capsule, s), thickness);
     (depth > 0.0).then_some(Touch { corners: weights, depth, way, along: s })
+}
+
+/// How deep a triangle may be inside a body of this radius grown by the cloth's thickness.
+fn dip(radius: f32, thickness: f32) -> f32 {
+    (DIP * radius).min(thickness)
+}
+
+/// A triangle whose reach is at most this dips no deeper than it may, once its corners are outside: half a chord c of a circle of radius R
+/// that is d away from it at most has c² = d(2R − d).
+fn small(radius: f32, thickness: f32) -> f32 {
+    let dip = dip(radius, thickness);
+    sqrt(dip * (2.0 * (radius + thickness) - dip))
 }
 
 fn lerp_radius(capsule: &Capsule, s: f32) -> f32 {
@@ -278,16 +288,18 @@ mod tests {
             let end = along(middle, height, normal);
             Capsule { ends: [along(end, -0.3, normal), end], radii: [0.05, 0.04] }
         };
-        // its tip is 1 cm inside
-        let found = touch(&tip(-0.03), CORNERS, 0.4, 0.0).unwrap();
-        assert!((found.depth - (0.01 - DIP * 0.04)).abs() < 1e-5, "{found:?}");
+        // its tip is 1 cm inside, and the cloth 1 cm thick
+        let found = touch(&tip(-0.03), CORNERS, 0.4, 0.01).unwrap();
+        assert!((found.depth - (0.02 - DIP * 0.04)).abs() < 1e-5, "{found:?}");
         assert!(
             dot(found.way, normal) > 0.999
                 && found.along > 0.999
                 && length(sub(at(found.corners), middle)) < 1e-4
         );
-        assert_eq!(touch(&tip(-0.05), CORNERS, 0.4, 0.0), None);
-        assert_eq!(touch(&tip(-0.042), CORNERS, 0.4, 0.0), None);
+        assert_eq!(touch(&tip(-0.05), CORNERS, 0.4, 0.01), None);
+        assert_eq!(touch(&tip(-0.045), CORNERS, 0.4, 0.01), None);
+        // no part of a radius leads into the body itself
+        assert!((touch(&tip(-0.03), CORNERS, 0.4, 0.002).unwrap().depth - 0.01).abs() < 1e-5);
         // gone through, it is put back the shorter way, a little in a step
         let through = touch(&tip(0.02), CORNERS, 0.4, 0.01).unwrap();
         assert!(dot(through.way, normal) > 0.999 && through.depth == 0.01);

@@ -168,6 +168,34 @@ fn an_elbow_thinner_than_the_mesh_is_wide_does_not_come_through() {
 }
 
 #[test]
+fn a_ball_wider_than_a_triangle_does_not_come_through_its_middle() {
+    let mut parts = cape(6, 24, Format::Half);
+    parts.capsules.clear();
+    let mut cloth = simulator(&parts);
+    let triangles = parts.coarse.triangles.clone();
+    let (mut nearest, mut pushed): (f32, f32) = (f32::INFINITY, 0.0);
+    for index in 0..150 {
+        let time = index as f32 / 60.0;
+        let centre = [0.05 * (3.0 * time).sin(), -0.5, -0.6 + 0.7 * time.min(1.0)];
+        let ball = Capsule { ends: [centre; 2], radii: [0.3; 2] };
+        let obstacles = [ball];
+        let frame = Frame { skin: &[live::IDENTITY], obstacles: &obstacles, ..Frame::new(1.0 / 60.0) };
+        cloth.advance(&frame).unwrap();
+        for corners in triangles.iter().map(|t| t.map(|v| cloth.points()[v as usize])) {
+            for (u, v) in (0..=8).flat_map(|u| (0..=8 - u).map(move |v| (u as f32 / 8.0, v as f32 / 8.0))) {
+                let [a, b, c] = corners;
+                let p = [0, 1, 2].map(|i| (1.0 - u - v) * a[i] + u * b[i] + v * c[i]);
+                nearest = nearest.min(distance(p, centre) - 0.3);
+                pushed = pushed.max(p[2]);
+            }
+        }
+    }
+    assert!(pushed > 0.3 && nearest < 0.02, "{pushed} {nearest}");
+    // its chords were 14 mm deep while they might dip a part of the radius
+    assert!(nearest > -2e-3, "{nearest}");
+}
+
+#[test]
 fn a_teleported_cloth_keeps_its_shape_and_motion() {
     let mut parts = cape(8, 8, Format::Half);
     parts.settings.drag = 0.0;

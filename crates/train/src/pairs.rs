@@ -35,7 +35,7 @@ pub(crate) struct Pairing {
 impl Settings for Pairing {
     const KIND: &'static str = "pairing";
     const SUMMARY: &'static str = "fine cloth that tracks the coarse cloth of a game";
-    const VERSION: u32 = 3;
+    const VERSION: u32 = 4;
 }
 
 /// What a motion hands to the coarse simulation.
