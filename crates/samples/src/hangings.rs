@@ -7,6 +7,7 @@ use std::f64::consts::TAU;
 
 use crate::motion::{self, Key, Track};
 use crate::rig::{Pose, Rig};
+use crate::shapes::Shape;
 use crate::{flag, paint, shapes};
 
 /// A flag of 1.5 × 1 m on a pole with a joint `Pole`; meshes `flag` (group `held`: its hoist) and `pole`.
@@ -106,7 +107,15 @@ impl Visitor {
         }
     }
 
-    /// Where each of the three balls is; those that are not needed wait below the floor.
+    /// How many there are to be seen.
+    fn count(self) -> usize {
+        match self {
+            Self::Small | Self::Big => 1,
+            Self::Shot => 3,
+        }
+    }
+
+    /// Where each of the three joints is; those that carry no ball wait below the floor.
     fn places(self, time: f64) -> [Vec3; 3] {
         let below = |k: f64| Vec3::new(k, -3.0, 0.0);
         let idle = [below(-1.0), below(0.0), below(1.0)];
@@ -128,7 +137,7 @@ impl Visitor {
     }
 }
 
-/// A curtain of 1.6 × 1.8 m that hangs from a rod, and balls that go through it; joints `Rod`, `Ball1` to `Ball3`, meshes `curtain` (group
+/// A curtain of 1.6 × 1.8 m that hangs from a rod, and balls that go through it; joints `Rod`, `Ball1` to `Ball3`, of which one or all carry a ball, meshes `curtain` (group
 /// `held`: its upper edge), `rod` and `balls`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Portiere {
@@ -155,9 +164,11 @@ impl Portiere {
     pub fn clip(&self) -> Clip {
         let (rig, rod, balls) = portiere_rig();
         let ball = shapes::sphere(self.visitor.radius(), 28, 18);
-        let placed = balls.map(|joint| ball.clone().moved(rig.places[joint]));
-        let mut spheres = shapes::assemble("balls", &placed.each_ref().map(|shape| (shape, Some(2))));
-        let owners = balls.iter().flat_map(|&joint| std::iter::repeat_n(joint, ball.points.len()));
+        let seen = &balls[..self.visitor.count()];
+        let placed: Vec<Shape> = seen.iter().map(|&joint| ball.clone().moved(rig.places[joint])).collect();
+        let pieces: Vec<(&Shape, Option<usize>)> = placed.iter().map(|shape| (shape, Some(2))).collect();
+        let mut spheres = shapes::assemble("balls", &pieces);
+        let owners = seen.iter().flat_map(|&joint| std::iter::repeat_n(joint, ball.points.len()));
         spheres.skin = Some(rig.rigid_skin(owners));
         let shaft =
             shapes::cylinder(0.016, 1.9, 20, 12).map(|p| Vec3::new(p.y - 0.95, TOP + 0.03 - p.x, p.z));
