@@ -55,6 +55,9 @@ pub struct Judged {
     pub unknown_frames: Vec<[usize; 2]>,
 }
 
+/// Shapes up to this are known: the farthest that was learnt is at 1, to what single precision makes of it.
+const KNOWN: f64 = 1.0 + 1e-4;
+
 /// Fine points of every frame, and how far each was from what is known.
 type Frames = (Vec<Vec<[f32; 3]>>, Vec<f64>);
 
@@ -126,7 +129,7 @@ impl Judge<'_> {
             least_squares_mm: 1e3 * (moments.squared_error(self.least) / scale).sqrt(),
             ratio: found[0].rms_mm / best,
             farthest: distances.iter().copied().fold(0.0, f64::max),
-            unknown: distances.iter().filter(|d| **d > 1.0).count() as f64 / distances.len().max(1) as f64,
+            unknown: distances.iter().filter(|d| **d > KNOWN).count() as f64 / distances.len().max(1) as f64,
             unknown_frames: stretches(&distances),
         })
     }
@@ -134,7 +137,7 @@ impl Judge<'_> {
 
 /// First and last frame of each stretch that is farther than anything that was learnt.
 fn stretches(distances: &[f64]) -> Vec<[usize; 2]> {
-    let far = |index: usize| distances.get(index).is_some_and(|d| *d > 1.0);
+    let far = |index: usize| distances.get(index).is_some_and(|d| *d > KNOWN);
     let first = |index: &usize| far(*index) && (*index == 0 || !far(index - 1));
     let last = |first: usize| (first..).take_while(|index| far(*index)).last().unwrap_or(first);
     (0..distances.len()).filter(first).map(|first| [first, last(first)]).collect()

@@ -1,11 +1,12 @@
 //! What a training learns from, handed out: for pictures, and for experiments of one's own.
 
+use std::ops::Range;
 use std::path::Path;
 
 use clip::{Clip, Files};
 use geometry::Prolongation;
-use live::Parts;
-use shot::{Bake, Context, Registry, Target};
+use live::{Capsule, Frame, LiveCloth, Operator, Parts};
+use shot::{Bake, Context, LayerError, Registry, Target};
 use upsample::{Harmonics, Pairs, Tracking, track};
 
 use crate::pairs::{Handed, Pairing};
@@ -101,13 +102,43 @@ impl Material {
         functions: &Harmonics,
         tests: usize,
     ) -> Result<Pairs, Error> {
-        let MaterialMotion { pairing, bake, .. } = motion;
-        let target = Target { clip: bake.whole_input.clone(), mesh: motion.mesh(), files: Files::default() };
-        let prepare = |failure| shot::Error::Prepare { layer: "pairing".into(), failure, help: None };
-        let mut handed = Handed::new(pairing, self.parts(), &target).map_err(prepare)?;
+        let mut handed = self.handed(motion)?;
         handed.skin.truncate(frames.max(1));
-        let material = pairing.material().map_err(prepare)?;
-        let tracking = Tracking { tests, material, substeps: pairing.substeps };
+        let material = motion.pairing.material().map_err(prepare)?;
+        let tracking = Tracking { tests, material, substeps: motion.pairing.substeps };
         Ok(handed.with_motion(|motion| track(self.parts(), functions, motion, &tracking))?)
     }
+
+    /// The fine cloth over coarse frames of a motion as a game shows it, but for waves: out of bodies, and where skinning holds it. `parts` are
+    /// those of this material with what was learnt.
+    pub fn shown(
+        &self,
+        motion: &MaterialMotion,
+        parts: &Parts,
+        frames: Range<usize>,
+    ) -> Result<Vec<Vec<[f32; 3]>>, Error> {
+        let handed = self.handed(motion)?;
+        let operator = Operator::read(Parts { modes: Vec::new(), ..parts.clone() }.write()?)?;
+        let mut cloth = LiveCloth::new(operator)?;
+        let mut shown = Vec::new();
+        for index in frames {
+            let skin = &handed.skin[index];
+            let rig = parts.capsules.iter().map(|rigged| rigged.placed(skin));
+            let bodies: Vec<Capsule> = rig.chain(handed.obstacles[index].iter().copied()).collect();
+            let frame = Frame { skin, ..Frame::new((1.0 / handed.frame_rate_hz) as f32) };
+            cloth.show(&motion.pairs.coarse[index], &frame, &bodies)?;
+            shown.push(cloth.points().to_vec());
+        }
+        Ok(shown)
+    }
+
+    fn handed(&self, motion: &MaterialMotion) -> Result<Handed, Error> {
+        let MaterialMotion { pairing, bake, .. } = motion;
+        let target = Target { clip: bake.whole_input.clone(), mesh: motion.mesh(), files: Files::default() };
+        Ok(Handed::new(pairing, self.parts(), &target).map_err(prepare)?)
+    }
+}
+
+fn prepare(failure: LayerError) -> shot::Error {
+    shot::Error::Prepare { layer: "pairing".into(), failure, help: None }
 }
