@@ -14,7 +14,12 @@ pub(crate) struct Panel<'a> {
     pub(crate) caption: &'a str,
     pub(crate) points: &'a [[f32; 3]],
     pub(crate) triangles: &'a [[u32; 3]],
+    /// Strain at each point in per cent, shown as colours.
+    pub(crate) values: Option<Vec<f32>>,
 }
+
+/// Strains from nothing to this, in per cent, have colours of their own.
+const STRAINS: [f32; 2] = [0.0, 6.0];
 
 const SIZE: [u32; 2] = [360, 420];
 
@@ -22,13 +27,23 @@ fn look() -> Look {
     Look { drawing: Drawing::Raster, ..Look::default() }
 }
 
-/// Cloths of a frame of a motion, from behind, where cloth hangs.
+/// Cloths of a frame of a motion, from behind, where cloth hangs, as a file.
 pub(crate) fn draw_points(
     motion: &MaterialMotion,
     index: usize,
     panels: &[Panel<'_>],
     path: &Path,
 ) -> Result<(), BoxedError> {
+    picture(motion, index, panels)?.save_png(path)?;
+    Ok(())
+}
+
+/// The same as a picture.
+pub(crate) fn picture(
+    motion: &MaterialMotion,
+    index: usize,
+    panels: &[Panel<'_>],
+) -> Result<Picture, BoxedError> {
     let (clip, at) = (motion.animation(), motion.mesh());
     let frame = clip.frame(index)?;
     let worn = |panel: &Panel<'_>| -> Clip {
@@ -46,8 +61,15 @@ pub(crate) fn draw_points(
     // a flag flies from its pole, a cape hangs behind
     let view = if clip.meshes[at].name == "flag" { View::Front } else { View::Back };
     let stage = Stage::new(&captioned, view, look(), SIZE)?;
-    stage.picture(0)?.save_png(path)?;
-    Ok(())
+    let strains = |panel: usize, _: &Frame| {
+        let values = panels[panel].values.clone();
+        Ok(values.map(|values| {
+            let mut all = vec![Vec::new(); at];
+            all.push(values);
+            Scalars::new("stretched by", "%", all).with_range(STRAINS[0], STRAINS[1])
+        }))
+    };
+    Ok(stage.picture_with(0, strains)?)
 }
 
 /// Numbers on a mesh at rest, each in a range of its own about zero.

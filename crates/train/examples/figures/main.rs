@@ -11,12 +11,14 @@
 mod cloths;
 mod draw;
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use cloths::{BoxedError, Cloth, gather};
-use draw::{Panel, draw_points, draw_values};
+use draw::{Panel, draw_points, draw_values, picture};
 use faer::Mat;
-use live::{Detail, Operator, Parts};
+use live::{Factor, Format, Parts};
+use render::Picture;
 use train::{Material, MaterialMotion};
 use upsample::{
     Aligned, Base, Harmonics, Learning, Learnt, Moments, Pairs, Penalty, Regression, learn, rms_distance,
@@ -59,6 +61,9 @@ fn main() -> Result<(), BoxedError> {
     Ok(())
 }
 
+/// A cloth.
+type Points = Vec<[f32; 3]>;
+
 /// What is learnt from some pairs, as `followthrough train` learns over Loop's surface.
 fn learnt(material: &Material, pairs: &Pairs, learning: &Learning) -> Result<Learnt, BoxedError> {
     let aligned = Aligned { correspondence: material.barycentric(), tests: material.tests() };
@@ -70,42 +75,43 @@ fn motion<'a>(material: &'a Material, title: &str) -> Result<&'a MaterialMotion,
     found.ok_or_else(|| format!("there is no motion `{title}`").into())
 }
 
-/// What a game would show of some coarse frames.
-fn shown(
-    material: &Material,
-    learnt: &Learnt,
-    coarse: &[Vec<[f32; 3]>],
-) -> Result<Vec<Vec<[f32; 3]>>, BoxedError> {
-    let parts = Parts {
-        detail: Some(learnt.factor.clone()),
-        known: learnt.known as f32,
-        subdivision: weights(material.subdivision()),
-        ..material.parts().clone()
-    };
-    let operator = Operator::read(parts.write()?)?;
-    let mut scratch = operator.scratch();
-    let mut frames = Vec::new();
-    for points in coarse {
-        let mut fine = vec![[0.0; 3]; operator.counts().fine];
-        operator.apply(points, Detail::default(), &mut scratch, &mut fine)?;
-        frames.push(fine);
-    }
-    Ok(frames)
+/// Parts with what is shown over them, as a game shows it.
+fn with(material: &Material, factor: Option<Factor>, known: f64) -> Parts {
+    let subdivision = weights(material.subdivision());
+    Parts { detail: factor, known: known as f32, subdivision, ..material.parts().clone() }
 }
 
-/// S p + Φ D̂ p.
-fn shown_by(material: &Material, detail: &Mat<f64>, coarse: &[Vec<[f32; 3]>]) -> Vec<Vec<[f32; 3]>> {
+/// What a game would show of some frames of a motion.
+fn shown(
+    material: &Material,
+    motion: &MaterialMotion,
+    learnt: &Learnt,
+    frames: Range<usize>,
+) -> Result<Vec<Points>, BoxedError> {
+    let parts = with(material, Some(learnt.factor.clone()), learnt.known);
+    Ok(material.shown(motion, &parts, frames)?)
+}
+
+/// The same with the whole of a detail, which never fades.
+fn shown_by(
+    material: &Material,
+    motion: &MaterialMotion,
+    detail: &Mat<f64>,
+) -> Result<Vec<Points>, BoxedError> {
     let rows = material.harmonics.synthesise(detail);
-    let frame = |points: &Vec<[f32; 3]>| {
-        let wide: Vec<geometry::Vec3> =
-            points.iter().map(|p| geometry::Vec3::from(p.map(f64::from))).collect();
-        let mut fine = material.subdivision().vectors(&wide);
-        for (j, p) in wide.iter().enumerate() {
-            fine.iter_mut().enumerate().for_each(|(i, to)| *to += rows[(i, j)] * *p);
-        }
-        fine.iter().map(|p| p.as_vec3().to_array()).collect()
-    };
-    coarse.iter().map(frame).collect()
+    let (points, rank) = (rows.nrows(), rows.ncols());
+    let rows = (0..points).flat_map(|i| (0..rank).map(move |j| (i, j))).map(|at| rows[at] as f32).collect();
+    let factor = Factor { rank, rows, columns: None, format: Format::Single };
+    Ok(material.shown(motion, &with(material, Some(factor), 0.0), 0..motion.pairs.len())?)
+}
+
+/// The same without any.
+fn smooth(
+    material: &Material,
+    motion: &MaterialMotion,
+    frames: Range<usize>,
+) -> Result<Vec<Points>, BoxedError> {
+    Ok(material.shown(motion, &with(material, None, 0.0), frames)?)
 }
 
 fn millimetres(material: &Material, found: &[Vec<[f32; 3]>], truth: &[Vec<[f32; 3]>]) -> f64 {
@@ -113,15 +119,17 @@ fn millimetres(material: &Material, found: &[Vec<[f32; 3]>], truth: &[Vec<[f32; 
 }
 
 /// The frame where the true cloth is farthest from the smooth surface: where there is most to see.
-fn most_folded(material: &Material, pairs: &Pairs) -> usize {
-    let smooth = smooth(material, &pairs.coarse);
-    let far = |k: &usize| millimetres(material, &smooth[*k..=*k], &pairs.fine[*k..=*k]);
-    (0..pairs.len()).max_by(|a, b| far(a).total_cmp(&far(b))).unwrap_or(0)
-}
-
-fn smooth(material: &Material, coarse: &[Vec<[f32; 3]>]) -> Vec<Vec<[f32; 3]>> {
-    let none = Mat::zeros(material.harmonics.count(), material.parts().coarse.rest.len());
-    shown_by(material, &none, coarse)
+fn most_folded(
+    material: &Material,
+    motion: &MaterialMotion,
+    frames: Range<usize>,
+) -> Result<usize, BoxedError> {
+    let smooth = smooth(material, motion, frames.clone())?;
+    let far = |k: &usize| {
+        let at = k - frames.start;
+        millimetres(material, &smooth[at..=at], &motion.pairs.fine[*k..=*k])
+    };
+    Ok(frames.clone().max_by(|a, b| far(a).total_cmp(&far(b))).unwrap_or(frames.start))
 }
 
 /// Figures 1 and 11: coarse, subdivided, ours, fine, on a motion that was not learnt.
@@ -129,9 +137,10 @@ fn compare(material: &Material, title: &str, path: &Path) -> Result<(), BoxedErr
     let training = &material.motions[0].pairs;
     let test = motion(material, title)?;
     let pairs = &test.pairs;
-    let ours = shown(material, &learnt(material, training, &Learning::default())?, &pairs.coarse)?;
-    let smooth = smooth(material, &pairs.coarse);
-    let k = most_folded(material, pairs);
+    let learnt = learnt(material, training, &Learning::default())?;
+    let ours = shown(material, test, &learnt, 0..pairs.len())?;
+    let smooth = smooth(material, test, 0..pairs.len())?;
+    let k = most_folded(material, test, 0..pairs.len())?;
     println!(
         "  {title}, RMS over {} frames: Loop {:.2} mm, ours {:.2} mm",
         pairs.len(),
@@ -139,8 +148,8 @@ fn compare(material: &Material, title: &str, path: &Path) -> Result<(), BoxedErr
         millimetres(material, &ours, &pairs.fine)
     );
     let parts = material.parts();
-    let panel = |caption, points| Panel { caption, points, triangles: &parts.fine.triangles };
-    let coarse = Panel { caption: "coarse", points: &pairs.coarse[k], triangles: &parts.coarse.triangles };
+    let panel = |caption, points| Panel { caption, points, triangles: &parts.fine.triangles, values: None };
+    let coarse = Panel { triangles: &parts.coarse.triangles, ..panel("coarse", &pairs.coarse[k]) };
     let panels =
         [coarse, panel("subdivided", &smooth[k]), panel("ours", &ours[k]), panel("fine", &pairs.fine[k])];
     draw_points(test, k, &panels, path)
@@ -169,9 +178,8 @@ fn drift(material: &Material, path: &Path) -> Result<(), BoxedError> {
     }
     let k = (0..frames).max_by(|a, b| apart(&alone.fine, *a).total_cmp(&apart(&alone.fine, *b))).unwrap_or(0);
     let parts = material.parts();
-    let panel = |caption, points| Panel { caption, points, triangles: &parts.fine.triangles };
-    let coarse =
-        Panel { caption: "coarse", points: &walk.pairs.coarse[k], triangles: &parts.coarse.triangles };
+    let panel = |caption, points| Panel { caption, points, triangles: &parts.fine.triangles, values: None };
+    let coarse = Panel { triangles: &parts.coarse.triangles, ..panel("coarse", &walk.pairs.coarse[k]) };
     let panels = [coarse, panel("collisions alone", &alone.fine[k]), panel("tracked", &walk.pairs.fine[k])];
     draw_points(walk, k, &panels, path)
 }
@@ -240,21 +248,24 @@ fn functions(material: &Material, path: &Path) -> Result<(), BoxedError> {
     let clusters = material.track(walk, frames, &other(&|i, k| of[i] == k), count)?;
     let deltas = material.track(walk, frames, &other(&|i, k| seeds[k] == i), count)?;
     let parts = material.parts();
-    for (name, fine) in
-        [("harmonics", &walk.pairs.fine), ("clusters", &clusters.fine), ("points", &deltas.fine)]
-    {
-        println!(
-            "  {name}: the hundredth of the edges that stretch most do so by {:.1} %",
-            stretch(parts, &fine[..frames])
-        );
+    let all =
+        [("clusters", &clusters.fine), ("harmonics", &walk.pairs.fine), ("single points", &deltas.fine)];
+    for (name, fine) in all {
+        let strains = fine[..frames].iter().flat_map(|points| edge_strains(parts, points));
+        let most = hundredth(strains.map(|(_, strain)| strain).collect());
+        println!("  {name}: the hundredth of the edges that stretches most does so by {most:.1} %");
     }
-    let k = frames - 1;
-    let panel = |caption, points| Panel { caption, points, triangles: &parts.fine.triangles };
-    let panels = [
-        panel("clusters", &clusters.fine[k]),
-        panel("harmonics", &walk.pairs.fine[k]),
-        panel("single points", &deltas.fine[k]),
-    ];
+    // where single points tug most
+    let tug = |k: &usize| {
+        let strains = edge_strains(parts, &deltas.fine[*k]);
+        hundredth(strains.map(|(_, strain)| strain).collect())
+    };
+    let k = (0..frames).max_by(|a, b| tug(a).total_cmp(&tug(b))).unwrap_or(0);
+    let triangles = &parts.fine.triangles;
+    let panels = all.map(|(caption, fine)| {
+        let values = Some(point_strains(parts, &fine[k]));
+        Panel { caption, points: &fine[k], triangles, values }
+    });
     draw_points(walk, k, &panels, path)
 }
 
@@ -271,27 +282,37 @@ fn spread(rest: &[[f32; 3]], count: usize) -> Vec<usize> {
     chosen
 }
 
-/// Of all edges in all frames, the strain that a hundredth exceeds, in per cent.
-fn stretch(parts: &Parts, frames: &[Vec<[f32; 3]>]) -> f64 {
-    let length = |points: &[[f32; 3]], [a, b]: [u32; 2]| {
+/// Edges of the fine mesh and by how much each is longer than at rest, in per cent.
+fn edge_strains(parts: &Parts, points: &Points) -> impl Iterator<Item = ([u32; 2], f64)> {
+    let length = |points: &Points, [a, b]: [u32; 2]| {
         let (p, q) = (points[a as usize], points[b as usize]);
         f64::from((0..3).map(|i| (p[i] - q[i]).powi(2)).sum::<f32>().sqrt())
     };
     let edges = parts.fine.triangles.iter().flat_map(|&[a, b, c]| [[a, b], [b, c], [c, a]]);
-    let edges: Vec<[u32; 2]> = edges.collect();
-    let strain = |points: &Vec<[f32; 3]>| -> Vec<f64> {
-        edges.iter().map(|edge| length(points, *edge) / length(&parts.fine.rest, *edge) - 1.0).collect()
-    };
-    let mut strains: Vec<f64> = frames.iter().flat_map(strain).collect();
-    strains.sort_by(f64::total_cmp);
-    100.0 * strains[strains.len() * 99 / 100]
+    edges.map(move |edge| (edge, 100.0 * (length(points, edge) / length(&parts.fine.rest, edge) - 1.0)))
+}
+
+/// What a hundredth of some numbers exceeds.
+fn hundredth(mut numbers: Vec<f64>) -> f64 {
+    numbers.sort_by(f64::total_cmp);
+    numbers[numbers.len() * 99 / 100]
+}
+
+/// Of each point, the strain of the edge at it that stretches most.
+fn point_strains(parts: &Parts, points: &Points) -> Vec<f32> {
+    let mut most = vec![0.0_f32; points.len()];
+    for (edge, strain) in edge_strains(parts, points) {
+        edge.iter().for_each(|v| most[*v as usize] = most[*v as usize].max(strain as f32));
+    }
+    most
 }
 
 /// Figures 7 and 8: a flag without and with its waves, beside the fine one, and the height of the strongest wave.
 fn waves(material: &Material, path: &Path) -> Result<(), BoxedError> {
     let standing = &material.motions[0];
     let pairs = &standing.pairs;
-    let still = shown(material, &learnt(material, pairs, &Learning::default())?, &pairs.coarse)?;
+    let learnt = learnt(material, pairs, &Learning::default())?;
+    let still = shown(material, standing, &learnt, 0..pairs.len())?;
     let triangles = &material.parts().fine.triangles;
     let found = travelling_waves(&still, pairs, triangles, 0.05, 2)?;
     let mut waving = still.clone();
@@ -311,7 +332,7 @@ fn waves(material: &Material, path: &Path) -> Result<(), BoxedError> {
         millimetres(material, &waving, &pairs.fine)
     );
     let k = pairs.len() - 1;
-    let panel = |caption, points| Panel { caption, points, triangles };
+    let panel = |caption, points| Panel { caption, points, triangles, values: None };
     let panels =
         [panel("without waves", &still[k]), panel("with waves", &waving[k]), panel("fine", &pairs.fine[k])];
     draw_points(standing, k, &panels, path)?;
@@ -328,9 +349,8 @@ fn waves(material: &Material, path: &Path) -> Result<(), BoxedError> {
 
 /// Figure 9: how steep the penalty is matters little, whether there is one much: the motion that was learnt, and one that was not.
 fn penalties(material: &Material, path: &Path) -> Result<(), BoxedError> {
-    let test = motion(material, "boxing")?;
-    let training = &material.motions[0].pairs;
-    let k = most_folded(material, &test.pairs);
+    let (walk, test) = (&material.motions[0], motion(material, "boxing")?);
+    let training = &walk.pairs;
     let mut drawn = Vec::new();
     for exponent in [2.0, 4.0, 20.0] {
         let detail = learnt(material, training, &Learning { exponent, ..Learning::default() })?.detail;
@@ -340,25 +360,26 @@ fn penalties(material: &Material, path: &Path) -> Result<(), BoxedError> {
     let moments = Moments::gather(training, base, &material.harmonics, 0..training.len());
     let none = Regression::new(&moments)?.solve(&moments, &Penalty::None.gammas(&material.harmonics));
     drawn.push(("none".into(), none));
-    let mut shown = Vec::new();
-    for (name, detail) in &drawn {
-        let [seen, unseen] = [training, &test.pairs].map(|pairs| shown_by(material, detail, &pairs.coarse));
-        println!(
-            "  {name}: {:.2} mm on the motion that was learnt, {:.2} mm on {}",
-            millimetres(material, &seen, &training.fine),
-            millimetres(material, &unseen, &test.pairs.fine),
-            test.title
-        );
-        shown.push(unseen);
-    }
     let triangles = &material.parts().fine.triangles;
-    let panels: Vec<Panel<'_>> = drawn
-        .iter()
-        .zip(&shown)
-        .map(|((name, _), frames)| Panel { caption: name, points: &frames[k], triangles })
-        .chain([Panel { caption: "fine", points: &test.pairs.fine[k], triangles }])
-        .collect();
-    draw_points(test, k, &panels, path)
+    let mut rows = Vec::new();
+    for motion in [walk, test] {
+        let k = most_folded(material, motion, 0..motion.pairs.len())?;
+        let mut shown = Vec::new();
+        for (name, detail) in &drawn {
+            let mut frames = shown_by(material, motion, detail)?;
+            let rms = millimetres(material, &frames, &motion.pairs.fine);
+            println!("  {name}: {rms:.2} mm on {}", motion.title);
+            shown.push((format!("{name}: {}", motion.title), frames.swap_remove(k)));
+        }
+        shown.push((format!("fine: {}", motion.title), motion.pairs.fine[k].clone()));
+        let panels: Vec<Panel<'_>> = shown
+            .iter()
+            .map(|(caption, points)| Panel { caption, points, triangles, values: None })
+            .collect();
+        rows.push(picture(motion, k, &panels)?);
+    }
+    Picture::contact_sheet(&rows, 1)?.save_png(path)?;
+    Ok(())
 }
 
 /// Figure 10: a walk's operator on boxing, and one that has seen some boxing, on a part that neither has seen.
@@ -370,22 +391,26 @@ fn retrained(material: &Material, path: &Path) -> Result<(), BoxedError> {
         coarse: [&walk.coarse[..], &boxing.coarse[..half]].concat(),
         fine: [&walk.fine[..], &boxing.fine[..half]].concat(),
     };
-    let rest = Pairs { coarse: boxing.coarse[half..].to_vec(), fine: boxing.fine[half..].to_vec() };
+    let rest = half..boxing.len();
+    let fine = &boxing.fine[half..];
     let learning = Learning::default();
     let [once, again] = [walk, &both].map(|pairs| {
-        learnt(material, pairs, &learning).and_then(|learnt| shown(material, &learnt, &rest.coarse))
+        learnt(material, pairs, &learning).and_then(|learnt| shown(material, test, &learnt, rest.clone()))
     });
     let (once, again) = (once?, again?);
     println!(
         "  frames {half} – {}: walk {:.2} mm, walk and boxing {:.2} mm",
         boxing.len() - 1,
-        millimetres(material, &once, &rest.fine),
-        millimetres(material, &again, &rest.fine)
+        millimetres(material, &once, fine),
+        millimetres(material, &again, fine)
     );
-    let k = most_folded(material, &rest);
+    let k = most_folded(material, test, rest)?;
     let triangles = &material.parts().fine.triangles;
-    let panel = |caption, points| Panel { caption, points, triangles };
-    let panels =
-        [panel("learnt a walk", &once[k]), panel("and some boxing", &again[k]), panel("fine", &rest.fine[k])];
-    draw_points(test, half + k, &panels, path)
+    let panel = |caption, points| Panel { caption, points, triangles, values: None };
+    let panels = [
+        panel("learnt a walk", &once[k - half]),
+        panel("and some boxing", &again[k - half]),
+        panel("fine", &boxing.fine[k]),
+    ];
+    draw_points(test, k, &panels, path)
 }
