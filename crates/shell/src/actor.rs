@@ -235,3 +235,141 @@ fn sized<'a>(
     };
     Cow::Owned(membranes.iter().map(of).collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ClothBuilder, Enforcement, Material, Weave};
+
+    /// A square of 10 cm that hangs on its upper corners, 0 and 1; it may have threads along its sides, kept to one per cent.
+    fn square(enforcement: Option<Enforcement>, max_distance: Option<f64>) -> (ClothActor, Body, [Vec3; 4]) {
+        let rest = [[0.0, 0.0], [0.1, 0.0], [0.0, -0.1], [0.1, -0.1]].map(|[x, y]| Vec3::new(x, y, 0.0));
+        let material = Material::default();
+        let weave = Weave {
+            quads: vec![[0, 1, 3, 2]],
+            warp: vec![[0, 2], [1, 3]],
+            weft: vec![[0, 1], [2, 3]],
+            bias: Vec::new(),
+            paired: 0,
+            others: 0,
+        };
+        let threads = enforcement
+            .map(|how| InextensibleThreads::new(weave, how, 0.01, &rest, None, &material).expect("threads"));
+        let cloth = ClothBuilder::new(&rest, &[[0, 2, 1], [1, 2, 3]], &material).build().expect("cloth");
+        let (mut actor, body) = ClothActor::new(ClothSetup {
+            cloth,
+            friction: 0.0,
+            follow: &[1.0, 1.0, 0.0, 0.0],
+            follow_frequency_hz: 1.0,
+            follow_damping: 1.0,
+            max_distance,
+            gravity: Vec3::ZERO,
+            threads,
+            cut: 1.0,
+        });
+        let part = actor.part.clone();
+        let body = body.build().expect("a body");
+        actor.bind(&body, &part).expect("bound");
+        (actor, body, rest)
+    }
+
+    /// The square with its sides `along` x and y times as long.
+    fn stretched(rest: [Vec3; 4], along: [f64; 2]) -> Vec<Vec3> {
+        rest.map(|p| p * Vec3::new(along[0], along[1], 1.0)).to_vec()
+    }
+
+    /// Whether a step from `guide` to `x` is taken, and what becomes of it.
+    fn corrected(actor: &mut ClothActor, body: &Body, guide: &[Vec3], x: Vec<Vec3>) -> (bool, Vec<Vec3>) {
+        let still = [Vec3::ZERO; 4];
+        let sample = GuideSample { time: 0.0, guide_positions: guide, guide_velocities: &still };
+        let (before, mut after) = (State::at_rest(guide.to_vec()), State::at_rest(x));
+        let is_taken = actor.correct(body, &sample, &before, &mut after, 0.01);
+        (is_taken, after.positions)
+    }
+
+    /// Threads inside the step refuse what no pull can reach, and only that; what they refuse is left as it was.
+    #[test]
+    fn a_step_is_refused_where_held_points_are_out_of_reach() {
+        for (held, along, is_taken) in [
+            (1.0, [1.0, 1.005], true),
+            (1.0, [1.0, 1.05], true),
+            (1.0, [1.0, 0.9], true),
+            (1.005, [1.005, 1.0], true),
+            (1.5, [1.5, 1.0], false),
+            (1.5, [1.0, 1.0], true),
+        ] {
+            let (mut actor, body, rest) = square(Some(Enforcement::Limit), Some(0.01));
+            let (guide, x) = (stretched(rest, [held, 1.0]), stretched(rest, along));
+            let (taken, after) = corrected(&mut actor, &body, &guide, x.clone());
+            assert_eq!(taken, is_taken, "{held} {along:?}");
+            if !taken {
+                assert_eq!(after, x, "what is no step is not corrected");
+            }
+        }
+    }
+
+    /// Projection brings the threads to their lengths, and the distance to the animation is kept, with threads and without.
+    #[test]
+    fn a_step_is_projected_and_kept_near() {
+        let (mut actor, body, rest) = square(Some(Enforcement::Projection), None);
+        let (taken, after) = corrected(&mut actor, &body, &rest, stretched(rest, [1.0, 1.3]));
+        assert!(taken);
+        for [a, b] in [[0, 2], [1, 3], [2, 3]] {
+            assert!((after[a].distance(after[b]) / 0.1 - 1.0).abs() <= 0.01 + 1e-9, "{a} {b}: {after:?}");
+        }
+        for threads in [None, Some(Enforcement::Limit)] {
+            let (mut actor, body, rest) = square(threads, Some(0.02));
+            let away: Vec<Vec3> =
+                rest.iter().zip([0.0, 0.0, 0.05, 0.01]).map(|(p, z)| *p + z * Vec3::Z).collect();
+            let (taken, after) = corrected(&mut actor, &body, &rest, away.clone());
+            assert!(taken && after[2].distance(rest[2] + 0.02 * Vec3::Z) < 1e-15, "{threads:?}: {after:?}");
+            assert_eq!(after[3], away[3], "near enough");
+        }
+    }
+
+    /// What is told of threads: how far warp and weft are off, how many pieces by more than they may, and in words.
+    #[test]
+    fn threads_tell_their_strain() {
+        for (along, expected, beyond) in [
+            ([1.0, 1.0], [0.0, 0.0], 0.0),
+            ([1.0, 1.005], [0.5, 0.0], 0.0),
+            ([1.0, 1.02], [2.0, 0.0], 2.0),
+            ([0.97, 1.0], [0.0, 3.0], 2.0),
+            ([1.03, 0.98], [2.0, 3.0], 4.0),
+        ] {
+            for enforcement in [Enforcement::Limit, Enforcement::Projection] {
+                let (mut actor, body, rest) = square(Some(enforcement), None);
+                let is_projected = enforcement == Enforcement::Projection;
+                if is_projected {
+                    corrected(&mut actor, &body, &rest, stretched(rest, [1.0, 1.3]));
+                }
+                let threads = actor.threads.as_mut().expect("threads");
+                let mut report = ActorReport::default();
+                threads.report(&stretched(rest, along), &mut report);
+                let figure = |name: &str| report.figures.iter().find(|f| f.0 == name).map(|f| f.2);
+                for (name, expected) in ["strain/warp", "strain/weft"].into_iter().zip(expected) {
+                    let found = figure(name).expect("told");
+                    assert!((found - expected).abs() < 1e-9, "{name} {along:?}: {found}");
+                }
+                assert_eq!(figure("strain/beyond limits"), Some(beyond), "{along:?}");
+                let largest = f64::max(expected[0], expected[1]);
+                let words =
+                    format!("threads are {largest:.2} % off their length, where `max_strain` allows 1.00 %");
+                assert_eq!(report.warnings.len(), usize::from(beyond > 0.0), "{along:?}");
+                assert!(
+                    report.warnings.iter().all(|warning| warning.starts_with(&words)),
+                    "{:?}",
+                    report.warnings
+                );
+                assert_eq!(
+                    figure("effort/projections").map(|solves| solves > 0.0),
+                    is_projected.then_some(true)
+                );
+                assert_eq!(
+                    figure("strain/before contact").map(|left| left <= 1.0),
+                    is_projected.then_some(true)
+                );
+            }
+        }
+    }
+}
