@@ -31,8 +31,8 @@ const CELL: usize = 8;
 pub(crate) struct Rasteriser<'a> {
     shader: Shader<'a>,
     triangles: Vec<Triangle>,
-    /// Triangles of each tile, in their order.
-    bins: Vec<Vec<u32>>,
+    /// Triangles of each tile, in their order: those that face the eye, then the others, of which the first mostly hide all.
+    bins: Vec<[Vec<u32>; 2]>,
     tiles_across: usize,
     key: Option<KeyLight>,
     sky: Option<SkyLight>,
@@ -52,22 +52,27 @@ impl<'a> Rasteriser<'a> {
             .flat_map_iter(|run| run.iter().flat_map(|&facet| on_picture(&shader, facet)))
             .collect();
         let [across, down] = shader.size.map(|side| side.div_ceil(TILE));
-        let mut bins = vec![Vec::new(); across * down];
+        let mut bins = vec![[Vec::new(), Vec::new()]; across * down];
         let side = (TILE * shader.samples) as i32;
-        for (index, Triangle { spans, .. }) in triangles.iter().enumerate() {
+        for (index, Triangle { spans, facet, .. }) in triangles.iter().enumerate() {
             let tile = |v: i32, count: usize| (v / side).clamp(0, count as i32 - 1) as usize;
             let seen = spans.right > 0 && spans.bottom > 0;
             let columns = tile(spans.left, across)..=tile(spans.right - 1, across);
+            let facet = &facets[*facet as usize];
+            let turned = usize::from(facet.normal.dot(facet.corners[0] - shader.lens.eye) > 0.0);
             for row in tile(spans.top, down)..=tile(spans.bottom - 1, down) {
                 if seen {
-                    columns.clone().for_each(|column| bins[row * across + column].push(index as u32));
+                    columns.clone().for_each(|column| bins[row * across + column][turned].push(index as u32));
                 }
             }
         }
         let occlusion = shader.look.occlusion;
-        let (key, sky) =
-            rayon::join(|| key_light(&shader), || occlusion.then(|| SkyLight::new(&shader.scene.facets)));
         let points = lit_points(&shader);
+        let places: Vec<Vec3> = points.iter().map(|point| point.place).collect();
+        let (key, sky) = rayon::join(
+            || key_light(&shader, &places),
+            || occlusion.then(|| SkyLight::new(&shader.scene.facets, &places)),
+        );
         let paper = (0..shader.size[1])
             .map(|y| srgb_from_linear_table(shader.background((y as f32 + 0.5) / shader.size[1] as f32)))
             .collect();
@@ -95,8 +100,17 @@ impl<'a> Rasteriser<'a> {
             let mut tile = Tile::default();
             for column in 0..self.tiles_across {
                 tile.begin(&self.shader, [column * TILE, row * TILE]);
-                for &index in &self.bins[row * self.tiles_across + column] {
+                let [towards, away] = &self.bins[row * self.tiles_across + column];
+                for &index in towards {
                     tile.cover(self, &self.triangles[index as usize]);
+                }
+                if !away.is_empty() {
+                    tile.measure(self.shader.samples);
+                }
+                for triangle in away.iter().map(|&index| &self.triangles[index as usize]) {
+                    if !tile.hides(triangle, self.shader.samples) {
+                        tile.cover(self, triangle);
+                    }
                 }
                 tile.develop(self, band);
             }
@@ -129,9 +143,10 @@ impl<'a> Rasteriser<'a> {
     }
 }
 
-fn key_light(shader: &Shader<'_>) -> Option<KeyLight> {
+fn key_light(shader: &Shader<'_>, places: &[Vec3]) -> Option<KeyLight> {
     let side = shader.size[1].next_power_of_two().clamp(256, 2048);
-    let light = || KeyLight::new(&shader.scene.facets, shader.to_light, shader.look.light.radius, side);
+    let light =
+        || KeyLight::new(&shader.scene.facets, places, shader.to_light, shader.look.light.radius, side);
     shader.has_key().then(light)
 }
 

@@ -22,6 +22,15 @@ impl Plane {
         Self { axes: [u, v, up], side }
     }
 
+    /// Where points lie on the map, in texels, and how high.
+    fn located(&self, points: &[Vec3]) -> Vec<Vec3> {
+        let locate = |p: &Vec3| {
+            let (at, height) = self.locate(*p);
+            at.extend(height)
+        };
+        points.iter().map(locate).collect()
+    }
+
     /// A texel's width in the scene's units.
     pub(crate) fn texel(&self) -> f32 {
         2.0 / self.side as f32
@@ -52,12 +61,13 @@ pub(crate) struct HeightMap {
 }
 
 impl HeightMap {
-    /// Heights of facets along `up`, a unit vector; `side` must be a power of two.
-    pub(crate) fn new(facets: &[Facet], up: Vec3, side: usize) -> Self {
+    /// Heights of facets between points along `up`, a unit vector; `side` must be a power of two.
+    pub(crate) fn new(facets: &[Facet], points: &[Vec3], up: Vec3, side: usize) -> Self {
         let mut heights = vec![f32::NEG_INFINITY; side * side];
         let plane = Plane::new(up, side);
+        let located = plane.located(points);
         for facet in facets {
-            fill(facet, &plane, |texel, height| heights[texel] = heights[texel].max(height));
+            fill(facet, &located, &plane, |texel, height| heights[texel] = heights[texel].max(height));
         }
         let mut map = Self { plane, levels: vec![heights] };
         map.build_levels();
@@ -125,12 +135,13 @@ pub(crate) struct ThicknessMap {
 impl ThicknessMap {
     const EMPTY: [f32; 2] = [f32::INFINITY, f32::NEG_INFINITY];
 
-    /// Of facets along `up`, a unit vector.
-    pub(crate) fn new(facets: &[Facet], up: Vec3, side: usize) -> Self {
+    /// Of facets between points along `up`, a unit vector.
+    pub(crate) fn new(facets: &[Facet], points: &[Vec3], up: Vec3, side: usize) -> Self {
         let mut texels = vec![Self::EMPTY; side * side];
         let plane = Plane::new(up, side);
+        let located = plane.located(points);
         for facet in facets {
-            fill(facet, &plane, |texel, height| {
+            fill(facet, &located, &plane, |texel, height| {
                 let [low, high] = &mut texels[texel];
                 (*low, *high) = (low.min(height), high.max(height));
             });
@@ -190,10 +201,10 @@ fn blended<T: Copy>(texels: &[T], side: usize, at: Vec2, empty: T, tell: impl Fn
 }
 
 /// Tells the height of every texel whose middle lies under a facet.
-fn fill(facet: &Facet, plane: &Plane, mut tell: impl FnMut(usize, f32)) {
-    let (&[u, v, up], side) = (&plane.axes, plane.side);
-    let half = 0.5 * side as f32;
-    let corners = facet.corners.map(|p| Vec2::new(half + half * u.dot(p), half + half * v.dot(p)));
+fn fill(facet: &Facet, located: &[Vec3], plane: &Plane, mut tell: impl FnMut(usize, f32)) {
+    // facets share their points, which are located once
+    let [a, b, c] = facet.points.map(|point| located[point as usize]);
+    let corners = [a, b, c].map(Vec3::truncate);
     // most facets are smaller than a texel and have no texel's middle in them
     let low = corners[0].min(corners[1]).min(corners[2]);
     let high = corners[0].max(corners[1]).max(corners[2]);
@@ -201,9 +212,9 @@ fn fill(facet: &Facet, plane: &Plane, mut tell: impl FnMut(usize, f32)) {
         return;
     }
     let Some(spans) = Spans::new(corners.map(|p| p.as_dvec2())) else { return };
-    let heights = facet.corners.map(|p| up.dot(p));
-    let [low, high] =
-        [heights.iter().copied().fold(f32::MAX, f32::min), heights.iter().copied().fold(f32::MIN, f32::max)];
+    let (&[u, v, up], side) = (&plane.axes, plane.side);
+    let half = 0.5 * side as f32;
+    let [low, high] = [a.z.min(b.z).min(c.z), a.z.max(b.z).max(c.z)];
     // height is linear over the plane: h = h₀ − (n·u (x − x₀) + n·v (y − y₀)) / n·up
     let n = facet.normal;
     let steep = n.dot(up);
@@ -211,7 +222,7 @@ fn fill(facet: &Facet, plane: &Plane, mut tell: impl FnMut(usize, f32)) {
     let last = side as i32;
     for row in spans.top.max(0)..spans.bottom.min(last) {
         let (from, to) = spans.row(row, 0, last);
-        let first = heights[0] + slope.y * (row as f32 + 0.5 - corners[0].y);
+        let first = a.z + slope.y * (row as f32 + 0.5 - corners[0].y);
         for column in from..to {
             let height = first + slope.x * (column as f32 + 0.5 - corners[0].x);
             tell((row * last + column) as usize, height.clamp(low, high));

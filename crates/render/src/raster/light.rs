@@ -28,8 +28,8 @@ pub(crate) struct KeyLight {
 
 impl KeyLight {
     /// Of a light in a direction, with an angular radius; the map has `side` texels each way.
-    pub(crate) fn new(facets: &[Facet], to_light: Vec3, radius: f32, side: usize) -> Self {
-        let map = HeightMap::new(facets, to_light, side);
+    pub(crate) fn new(facets: &[Facet], points: &[Vec3], to_light: Vec3, radius: f32, side: usize) -> Self {
+        let map = HeightMap::new(facets, points, to_light, side);
         Self { map, spread: radius.clamp(0.0, 1.5).tan(), search: disc(), filter: disc() }
     }
 
@@ -67,6 +67,10 @@ impl KeyLight {
         }
         if count == 0 {
             return 1.0;
+        }
+        // what is filtered lies within what was searched
+        if count > self.search.len() {
+            return 0.0;
         }
         let width = (sum / count as f32 * texels).clamp(0.7, reach.max(0.7));
         let blocked: f32 = if width < 3.0 {
@@ -110,14 +114,14 @@ pub(crate) struct SkyLight {
 }
 
 impl SkyLight {
-    pub(crate) fn new(facets: &[Facet]) -> Self {
+    pub(crate) fn new(facets: &[Facet], points: &[Vec3]) -> Self {
         let axis = |i: usize| {
             let y = (i as f32 + 0.5) / SKY_AXES as f32;
             let ring = (1.0 - y * y).sqrt();
             let around = Vec2::from_angle(2.399_963 * i as f32 + 0.4);
             Vec3::new(ring * around.x, y, ring * around.y)
         };
-        let map = |i: usize| ThicknessMap::new(facets, axis(i), SKY_SIDE);
+        let map = |i: usize| ThicknessMap::new(facets, points, axis(i), SKY_SIDE);
         Self { maps: (0..SKY_AXES).into_par_iter().map(map).collect(), taps: disc() }
     }
 

@@ -18,6 +18,9 @@ const GROUND: u32 = u32::MAX - 1;
 /// Marks a large facet among those that samples see.
 const LARGE: u32 = 1 << 31;
 
+/// Samples along the side of a block that hides what lies behind all of it.
+const BLOCK: usize = 8;
+
 /// The facet's number without its mark.
 fn number(facet: u32) -> usize {
     (facet & !LARGE) as usize
@@ -33,10 +36,13 @@ pub(super) struct Tile {
     /// One over depth, row by row.
     nearness: Vec<f32>,
     facets: Vec<u32>,
+    /// The least nearness in each block of samples, [`BLOCK`] each way, row by row: when it was measured.
+    farthest: Vec<f32>,
     /// What is hidden of the sky at the corners of cells of large facets.
     cells: Vec<(u32, [usize; 2], [Vec2; 4])>,
-    /// The key light on the ground, cell by cell.
+    /// The key light on the ground, cell by cell, and at the knots of those in which it may have a shadow: not a number where it is not known.
     ground: Vec<Option<GroundCell>>,
+    knots: Vec<f32>,
     /// Of the pixel at hand.
     fragments: Vec<Fragment>,
 }
@@ -57,7 +63,9 @@ impl Tile {
         self.size = [0, 1].map(|axis| TILE.min(shader.size[axis] - first[axis]));
         self.cells.clear();
         self.ground.clear();
-        self.ground.resize_with((TILE / CELL).pow(2), || None);
+        self.ground.resize((TILE / CELL).pow(2), None);
+        self.knots.clear();
+        self.knots.resize(KNOTS * KNOTS, f32::NAN);
         let samples = shader.samples;
         let [across, down] = self.size.map(|side| side * samples);
         self.nearness.clear();
@@ -99,8 +107,9 @@ impl Tile {
             let at = ((row - top) * across + from - left) as usize;
             let run = at..at + (to - from) as usize;
             let under = self.nearness[run.clone()].iter_mut().zip(&mut self.facets[run]);
-            for (i, (nearness, facet)) in under.enumerate() {
-                let here = (start + wx as f32 * i as f32).clamp(low, high);
+            let (step, index) = (wx as f32, triangle.index());
+            for ((nearness, facet), i) in under.zip(0_i32..) {
+                let here = (start + step * i as f32).clamp(low, high);
                 let nearer = here > *nearness;
                 if nearer && triangle.holes {
                     let place = Vec2::new(from as f32 + i as f32 + 0.5, row as f32 + 0.5);
@@ -109,9 +118,39 @@ impl Tile {
                     }
                 }
                 *nearness = if nearer { here } else { *nearness };
-                *facet = if nearer { triangle.index() } else { *facet };
+                *facet = if nearer { index } else { *facet };
             }
         }
+    }
+
+    /// Measures how far away the farthest sample of each block is.
+    pub(super) fn measure(&mut self, samples: usize) {
+        let across = self.size[0] * samples;
+        self.farthest.clear();
+        let mut least = [f32::INFINITY; TILE * 8];
+        let least = &mut least[..across];
+        for rows in self.nearness.chunks(BLOCK * across) {
+            least.fill(f32::INFINITY);
+            for row in rows.chunks_exact(across) {
+                least.iter_mut().zip(row).for_each(|(a, b)| *a = if *b < *a { *b } else { *a });
+            }
+            let farthest = least.chunks(BLOCK).map(|run| run.iter().copied().fold(f32::INFINITY, f32::min));
+            self.farthest.extend(farthest);
+        }
+    }
+
+    /// Whether all that a triangle could cover was nearer when it was measured.
+    pub(super) fn hides(&self, triangle: &Triangle, samples: usize) -> bool {
+        let [left, top] = self.first.map(|v| (v * samples) as i32);
+        let [across, down] = self.size.map(|v| v * samples);
+        let block =
+            |v: i32, first: i32, count: usize| (v - first).clamp(0, count as i32 - 1) as usize / BLOCK;
+        let columns =
+            block(triangle.spans.left, left, across)..=block(triangle.spans.right - 1, left, across);
+        let rows = block(triangle.spans.top, top, down)..=block(triangle.spans.bottom - 1, top, down);
+        let blocks = across.div_ceil(BLOCK);
+        let nearest = triangle.range[1];
+        rows.into_iter().all(|y| self.farthest[y * blocks..][columns.clone()].iter().all(|at| nearest <= *at))
     }
 
     /// Shades every pixel and writes it into the picture's band of rows.
@@ -248,34 +287,45 @@ impl Tile {
     }
 
     /// The key light on the ground's cell around a pixel.
-    fn ground_cell(&mut self, picture: &Rasteriser<'_>, key: &KeyLight, pixel: [f32; 2]) -> &GroundCell {
+    fn ground_cell(&mut self, picture: &Rasteriser<'_>, key: &KeyLight, pixel: [f32; 2]) -> GroundCell {
         let cell = pixel.map(|v| v as usize / CELL);
         let [x, y] = [0, 1].map(|axis| cell[axis] - self.first[axis] / CELL);
-        self.ground[y * (TILE / CELL) + x].get_or_insert_with(|| {
-            let at = |x: usize, y: usize| picture.on_ground([x, y].map(|v| v as f32));
-            let [left, top] = cell.map(|v| v * CELL);
-            let corners = [(0, 0), (CELL, 0), (0, CELL), (CELL, CELL)].map(|(x, y)| at(left + x, top + y));
-            if let [Some(a), Some(b), Some(c), Some(d)] = corners
-                && key.is_open([a, b, c, d])
-            {
-                return GroundCell::Open;
+        if let Some(known) = self.ground[y * (TILE / CELL) + x] {
+            return known;
+        }
+        let at = |x: usize, y: usize| picture.on_ground([x, y].map(|v| v as f32));
+        let [left, top] = cell.map(|v| v * CELL);
+        let corners = [(0, 0), (CELL, 0), (0, CELL), (CELL, CELL)].map(|(x, y)| at(left + x, top + y));
+        let is_open = match corners {
+            [Some(a), Some(b), Some(c), Some(d)] => key.is_open([a, b, c, d]),
+            _ => false,
+        };
+        let found = if is_open { GroundCell::Open } else { GroundCell::Shadow };
+        self.ground[y * (TILE / CELL) + x] = Some(found);
+        if !is_open {
+            // neighbouring cells share the knots between them
+            for j in 0..=CELL / KNOT {
+                for i in 0..=CELL / KNOT {
+                    let knot = &mut self.knots[(y * CELL / KNOT + j) * KNOTS + x * CELL / KNOT + i];
+                    if knot.is_nan() {
+                        let place = at(left + i * KNOT, top + j * KNOT);
+                        *knot = place.map_or(1.0, |place| key.visible(place + 1e-4 * Vec3::Y, Vec3::Y));
+                    }
+                }
             }
-            let lit = |i: usize| {
-                let place = at(left + i % KNOTS * KNOT, top + i / KNOTS * KNOT);
-                place.map_or(1.0, |place| key.visible(place + 1e-4 * Vec3::Y, Vec3::Y))
-            };
-            GroundCell::Shadow(std::array::from_fn(lit))
-        })
+        }
+        found
     }
 
     /// How much of the key light reaches the ground under a pixel.
     fn key_on_ground(&mut self, picture: &Rasteriser<'_>, key: &KeyLight, pixel: [f32; 2]) -> f32 {
         match self.ground_cell(picture, key, pixel) {
             GroundCell::Open => 1.0,
-            GroundCell::Shadow(knots) => {
-                let at = pixel.map(|v| v % CELL as f32 / KNOT as f32);
+            GroundCell::Shadow => {
+                let at = [0, 1].map(|axis| (pixel[axis] - self.first[axis] as f32) / KNOT as f32);
                 let [x, y] = at.map(|v| (v as usize).min(KNOTS - 2));
                 let [tx, ty] = [at[0] - x as f32, at[1] - y as f32];
+                let knots = &self.knots;
                 let row = |y: usize| knots[y * KNOTS + x] * (1.0 - tx) + knots[y * KNOTS + x + 1] * tx;
                 row(y) * (1.0 - ty) + row(y + 1) * ty
             }
@@ -283,16 +333,17 @@ impl Tile {
     }
 }
 
-/// Pixels between places where the key light on the ground is worked out, and their number along a cell.
+/// Pixels between places where the key light on the ground is worked out, and their number along a tile.
 const KNOT: usize = 2;
-const KNOTS: usize = CELL / KNOT + 1;
+const KNOTS: usize = TILE / KNOT + 1;
 
 /// The key light on a cell of the ground.
+#[derive(Clone, Copy)]
 enum GroundCell {
     /// Nothing stands in the way.
     Open,
-    /// What arrives at its knots.
-    Shadow([f32; KNOTS * KNOTS]),
+    /// What arrives is known at its knots.
+    Shadow,
 }
 
 /// Whether two facets are neighbours on one smooth surface: then a pixel that sees both is shaded once.
