@@ -86,7 +86,11 @@ pub fn registry() -> Registry {
 
 /// One simulation of what several layers, or several meshes of one, bring along.
 fn together(members: Vec<GroupMember>) -> Result<Box<dyn Simulation>, LayerError> {
-    let members: Option<Vec<Member>> = members.into_iter().map(GroupMember::take).collect();
+    let of_layer = |member: GroupMember| {
+        let layer = member.layer();
+        Some(Member { layer, ..member.take()? })
+    };
+    let members: Option<Vec<Member>> = members.into_iter().map(of_layer).collect();
     let members = members.ok_or_else(|| LayerError::new("these layers cannot be simulated together"))?;
     Ok(Box::new(Driver::new(members)?))
 }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::print_stdout)] // what is skipped is said aloud
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -106,6 +107,74 @@ fn two_garments_are_sewn_to_each_other() {
     let most = |mesh: usize| frame.points[mesh].iter().map(|p| p[1]).fold(f32::NEG_INFINITY, f32::max);
     assert!((most(skirt) - least(bodice)).abs() < 5e-3, "{} {}", most(skirt), least(bodice));
     assert!(least(bodice) > 0.7, "nothing fell: {}", least(bodice));
+}
+
+/// A shot of a clip, baked.
+fn bake_shot(clip: &Clip, layers: &str) -> Result<Bake, shot::Error> {
+    let folder = tempfile::tempdir().unwrap();
+    clip::write(folder.path().join("scene.glb"), clip, &clip::WriteOptions::default()).unwrap();
+    let text = format!("[input]\nfile = \"scene.glb\"\n{layers}\n[output]\nfiles = []\nreport = false\n");
+    let registry = layers::registry().with_film::<film::FilmLook>();
+    let shot = shot::Reader::new(registry).parse("scene", &text, folder.path()).unwrap();
+    assert_eq!(shot.check().iter().map(ToString::to_string).collect::<Vec<_>>(), Vec::<String>::new());
+    let options = BakeOptions { out: Some(folder.path().join("out")), ..Default::default() };
+    let bake = shot.bake(&options, &Context::SILENT);
+    std::mem::forget(folder); // frames are read from disk
+    bake
+}
+
+/// The meshes of one layer are panels of one garment: edges of any of them find each other, what one of them has need not be on all, and a mesh that
+/// is named is what the others are sewn to.
+#[test]
+fn the_meshes_of_a_layer_are_one_garment() {
+    let left = square(Vec3::ZERO).mesh("left", None);
+    let right = square(Vec3::new(0.42, 0.0, 0.0)).mesh("right", None);
+    let clip = still(vec![left, right], 2);
+    let side =
+        |from: f64, to: f64| format!("{{ box = {{ min = [{from}, -1.0, -1.0], max = [{to}, 1.0, 1.0] }} }}");
+    let (its, other) = (side(0.39, 0.41), side(0.41, 0.43));
+    let ways = [
+        "{ distance = 0.03 }".to_owned(),
+        "{ distance = 0.03, mesh = \"right\" }".to_owned(),
+        format!("{{ from = {its}, to = {other} }}"),
+        format!("{{ from = {its}, to = {other}, mesh = \"right\" }}"),
+    ];
+    for sew in ways {
+        let layer = format!(
+            "[[layer]]\nkind = \"cloth\"\nmesh = [\"left\", \"right\"]\nsew = [{sew}]\n\
+             gravity = [0.0, 0.0, 0.0]\npre_roll = 0.5\ncontact = {{ obstacles = [] }}"
+        );
+        let bake = bake_shot(&clip, &layer).unwrap();
+        let x = bake.clip.frame(1).unwrap().points;
+        let places = |mesh: usize| x[mesh].iter().map(|p| p.map(f32::to_bits)).collect::<BTreeSet<_>>();
+        assert_eq!(places(0).intersection(&places(1)).count(), 9, "{sew}");
+        let figures = &bake.layers[0].figures[1];
+        assert!(figures.get("seams/widest gap").unwrap() < 0.1, "{sew}");
+        assert_eq!(figures.get("intersections/each other").unwrap_or(0.0), 0.0, "{sew}");
+    }
+    let far = "[[layer]]\nkind = \"cloth\"\nmesh = \"*\"\nsew = [{ distance = 0.01 }]";
+    let said = bake_shot(&clip, far).err().unwrap().to_string();
+    assert!(said.contains("no edges of `left`, `right` and `left`, `right` are within 0.01 m"), "{said}");
+}
+
+/// Flesh has no edges, and is no cloth: what is sewn or pinned to it says so, and what to do.
+#[test]
+fn flesh_is_nothing_to_sew_to() {
+    let flesh = samples::shapes::sphere(0.1, 12, 8).mesh("flesh", None);
+    let patch = square(Vec3::new(-0.2, 0.12, -0.2)).mesh("patch", None);
+    let clip = still(vec![flesh, patch], 2);
+    for way in
+        ["sew = [{ distance = 0.1, mesh = \"flesh\" }]", "pins = [{ from = \"all\", mesh = \"flesh\" }]"]
+    {
+        let layers = format!(
+            "[[layer]]\nkind = \"enrich\"\nmesh = \"flesh\"\ntets = 100\ntogether = \"both\"\n\
+             [[layer]]\nkind = \"cloth\"\nmesh = \"patch\"\ntogether = \"both\"\ntolerance = 1e-3\n{way}\n"
+        );
+        let error = bake_shot(&clip, &layers).err().unwrap();
+        let said = error.to_string();
+        assert!(said.contains("`flesh` is no cloth, although it is simulated with `patch`"), "{said}");
+        assert!(error.remedy().is_some_and(|help| help.contains("leave out `together`")), "{said}");
+    }
 }
 
 /// Cloth that shrinks by a fifth gets a fifth smaller, in time and within its limits, as cloth and with threads; painted where it is painted.

@@ -1,5 +1,6 @@
 //! What can only be said about a shot with its input open: names that the input does not have, files that are not there.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use clip::{Clip, Files, Format, Selector};
@@ -18,6 +19,20 @@ pub fn check(path: impl AsRef<Path>, reader: &Reader) -> Result<Vec<Diagnostic>,
         Err(Error::Invalid(Diagnostics(diagnostics))) => Ok(diagnostics),
         Err(other) => Err(other),
     }
+}
+
+/// What is wrong with a layer on so many meshes: of what is a mistake only if all of them say it, what the first of them said.
+fn of_all_or_each(found: Vec<Diagnostic>, meshes: usize) -> Vec<Diagnostic> {
+    let mut paths: BTreeMap<String, usize> = BTreeMap::new();
+    for diagnostic in found.iter().filter(|diagnostic| diagnostic.is_of_all()) {
+        *paths.entry(diagnostic.path().to_owned()).or_default() += 1;
+    }
+    let mut told = BTreeSet::new();
+    let holds = |diagnostic: &Diagnostic| {
+        !diagnostic.is_of_all()
+            || (paths[diagnostic.path()] >= meshes && told.insert(diagnostic.path().to_owned()))
+    };
+    found.into_iter().filter(holds).collect()
 }
 
 /// An animation and a number for every point of its meshes; of a mesh without any, there is nothing to tell.
@@ -191,11 +206,13 @@ impl Shot {
             let given = clip.clone();
             match entry.targets(&clip, files) {
                 Ok(targets) => {
+                    let (mut found, count) = (Vec::new(), targets.len());
                     for Target { mesh, .. } in targets {
                         let target = Target { clip: clip.clone(), mesh, files: files.clone() };
-                        diagnostics.extend(self.check_below(entry, &place, &target, below.as_ref()));
-                        clip = self.check_target(entry, &place, &target, &mut diagnostics);
+                        found.extend(self.check_below(entry, &place, &target, below.as_ref()));
+                        clip = self.check_target(entry, &place, &target, &mut found);
                     }
+                    diagnostics.extend(of_all_or_each(found, count));
                     if entry.is_active() {
                         below = Some(given);
                     }

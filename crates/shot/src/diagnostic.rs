@@ -22,6 +22,8 @@ pub struct Diagnostic {
     label: String,
     help: Option<String>,
     place: Option<Box<Place>>,
+    /// Whether it is no mistake where another mesh of the layer has none at that path.
+    of_all: bool,
 }
 
 /// A place in a shot file.
@@ -36,7 +38,7 @@ impl Diagnostic {
     /// About the value at a path of the settings at hand: `follow.group`.
     pub fn new(path: impl Into<String>, message: impl Into<String>) -> Self {
         let label = String::from("here");
-        Self { path: path.into(), message: message.into(), label, help: None, place: None }
+        Self { path: path.into(), message: message.into(), label, help: None, place: None, of_all: false }
     }
 
     /// A name that the input does not have: "there is no group `hoits`; did you mean `hoist`?".
@@ -72,6 +74,16 @@ impl Diagnostic {
     #[must_use]
     pub fn with_help(self, help: impl Into<String>) -> Self {
         self.maybe_help(Some(help.into()))
+    }
+
+    /// The same of a layer that may work on several meshes: a mistake only if all of them say it.
+    #[must_use]
+    pub fn unless_elsewhere(self) -> Self {
+        Self { of_all: true, ..self }
+    }
+
+    pub(crate) fn is_of_all(&self) -> bool {
+        self.of_all
     }
 
     /// What to do about it, where that is known.

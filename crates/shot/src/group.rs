@@ -105,7 +105,16 @@ impl Group<'_> {
             let Some(simulate) = simulate else {
                 return Err(LayerError::new("nobody here can simulate several meshes as one"));
             };
-            simulate(members.iter().map(|(layer, target)| layer.member(target)).collect::<Result<_, _>>()?)
+            let mut layers: Vec<&Arc<dyn Layer>> = Vec::new();
+            let brought = members.iter().map(|(layer, target)| {
+                let number =
+                    layers.iter().position(|other| Arc::ptr_eq(other, layer)).unwrap_or(layers.len());
+                if number == layers.len() {
+                    layers.push(layer);
+                }
+                Ok(layer.member(target)?.of_layer(number))
+            });
+            simulate(brought.collect::<Result<_, LayerError>>()?)
         })
     }
 }

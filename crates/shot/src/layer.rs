@@ -126,17 +126,30 @@ pub trait Layer: Send + Sync {
 }
 
 /// What one mesh brings to a simulation of several. Only who makes such simulations knows what is in it.
-pub struct GroupMember(Box<dyn Any + Send>);
+pub struct GroupMember {
+    thing: Box<dyn Any + Send>,
+    layer: usize,
+}
 
 impl GroupMember {
     /// Something.
     pub fn new<T: Any + Send>(member: T) -> Self {
-        Self(Box::new(member))
+        Self { thing: Box::new(member), layer: 0 }
+    }
+
+    /// The same, of the layer with that number among those that are simulated together.
+    pub(crate) fn of_layer(self, layer: usize) -> Self {
+        Self { layer, ..self }
+    }
+
+    /// Which of the layers that are simulated together it is of: one layer brings a member for each of its meshes.
+    pub fn layer(&self) -> usize {
+        self.layer
     }
 
     /// The thing, if it is one of these.
     pub fn take<T: Any + Send>(self) -> Option<T> {
-        self.0.downcast().ok().map(|member| *member)
+        self.thing.downcast().ok().map(|member| *member)
     }
 }
 

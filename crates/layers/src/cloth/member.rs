@@ -81,6 +81,7 @@ impl Cloth {
         }
         let contact = self.contact.clone().unwrap_or_else(Contact::without_obstacles);
         Ok(Member {
+            layer: 0,
             actor: Box::new(actor),
             body,
             skin: contact.skin(&mesh.name, rest.clone(), triangles, known),

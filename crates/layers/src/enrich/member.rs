@@ -71,6 +71,7 @@ impl Enrich {
         }
         let contact = self.contact.clone().unwrap_or_else(Contact::without_obstacles);
         Ok(Member {
+            layer: 0,
             skin: skin::of(contact, input, &filled, actor.known()),
             touches: self.contact.is_some() && self.simulate,
             actor: Box::new(actor.with_rigid_pieces(rigid, rest)),

@@ -34,6 +34,8 @@ pub(crate) struct Member {
     pub(crate) rest: Vec<Vec3>,
     /// The animation, and which of its meshes.
     pub(crate) input: Target,
+    /// Which of the layers that are simulated together it is of.
+    pub(crate) layer: usize,
     pub(crate) stepping: Settings,
     /// Whether it has no integrator and no tolerance of its own to insist on.
     pub(crate) adapts: bool,

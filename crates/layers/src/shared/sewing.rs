@@ -30,7 +30,7 @@ pub struct Seam {
     /// sewn to the nearest place. Default: all of that edge.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<Selector>,
-    /// Another mesh of this layer, or of one that it is simulated `together` with. Default: the same.
+    /// Another mesh of this layer, or of one that it is simulated `together` with. Default: the same; of a layer with several meshes any of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mesh: Option<String>,
 }
@@ -108,12 +108,13 @@ pub(crate) fn check(seams: &[Seam], elastics: &[Elastic], pins: &[Pins], input: 
         let Some((selector, mesh)) = selector.zip(mesh) else { return };
         let input = Target { mesh, ..input.clone() };
         match weights(selector, &input) {
-            Err(error) => diagnostics.push(Diagnostic::new(path, error.to_string())),
+            Err(error) => diagnostics.push(Diagnostic::new(path, error.to_string()).unless_elsewhere()),
             Ok(weights) if !weights.iter().any(|w| *w >= CHOSEN) => {
                 let message = format!("it chooses no point of `{}`", input.mesh().name);
                 diagnostics.push(
                     Diagnostic::new(path, message)
-                        .with_help("what is sewn needs a weight of at least one half"),
+                        .with_help("what is sewn needs a weight of at least one half")
+                        .unless_elsewhere(),
                 );
             }
             Ok(_) => {}
@@ -148,14 +149,16 @@ pub(crate) fn check(seams: &[Seam], elastics: &[Elastic], pins: &[Pins], input: 
         if ends.is_some_and(|(from, to)| chosen(from) == chosen(to)) {
             let message = "these edges would be sewn to themselves";
             let help = "say with `to` which others they are sewn to, or give a `distance` instead of both";
-            diagnostics.push(Diagnostic::new(format!("sew[{k}]"), message).with_help(help));
+            let found = Diagnostic::new(format!("sew[{k}]"), message).with_help(help);
+            diagnostics.push(found.unless_elsewhere());
         }
     }
     for (k, pins) in pins.iter().enumerate() {
         if other(&pins.mesh) == own && pins.to.is_none() {
             let message = "these points would be pinned to themselves";
             let help = "say which `mesh`, or which points of this one: `to`";
-            diagnostics.push(Diagnostic::new(format!("pins[{k}]"), message).with_help(help));
+            let found = Diagnostic::new(format!("pins[{k}]"), message).with_help(help);
+            diagnostics.push(found.unless_elsewhere());
         }
     }
     diagnostics

@@ -85,6 +85,7 @@ impl Tracks {
         let contact = settings.contact.clone().unwrap_or_else(Contact::without_obstacles);
         let known = body.known_points().to_vec();
         Ok(Member {
+            layer: 0,
             actor: Box::new(shell),
             body,
             skin: contact.skin(&input.mesh().name, parts.rest.clone(), parts.triangles, known),

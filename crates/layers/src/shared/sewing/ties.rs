@@ -110,16 +110,21 @@ impl Sewing {
             return Ok(Self { anchors: vec![Vec::new(); members.len()], ..Self::default() });
         }
         let mut costume = Costume::new(members);
-        for (number, member) in members.iter().enumerate() {
-            let Sewn { seams, elastics, pins, stiffness, .. } = &member.sewn;
+        // the meshes of a layer are one garment
+        let mut garments = BTreeMap::<usize, Vec<usize>>::new();
+        for (number, member) in members.iter().enumerate().filter(|(_, member)| !member.sewn.is_empty()) {
+            garments.entry(member.layer).or_default().push(number);
+        }
+        for garment in garments.values() {
+            let Sewn { seams, elastics, pins, stiffness, .. } = &members[garment[0]].sewn;
             for (k, seam) in seams.iter().enumerate() {
-                costume.sew(number, seam, *stiffness).map_err(named(format!("sew[{k}]")))?;
+                costume.sew(garment, seam, *stiffness).map_err(named(format!("sew[{k}]")))?;
             }
             for (k, elastic) in elastics.iter().enumerate() {
-                costume.gather(number, elastic).map_err(named(format!("elastic[{k}]")))?;
+                costume.gather(garment, elastic).map_err(named(format!("elastic[{k}]")))?;
             }
             for (k, pins) in pins.iter().enumerate() {
-                costume.pin(number, pins).map_err(named(format!("pins[{k}]")))?;
+                costume.pin(garment, pins).map_err(named(format!("pins[{k}]")))?;
             }
         }
         Ok(costume.finished())
@@ -227,7 +232,11 @@ impl Sewing {
 }
 
 fn named(what: String) -> impl Fn(LayerError) -> LayerError {
-    move |error| LayerError::new(format!("{what}: {error}"))
+    move |error| {
+        let help = error.remedy().map(str::to_owned);
+        let error = LayerError::new(format!("{what}: {error}"));
+        help.into_iter().fold(error, LayerError::with_help)
+    }
 }
 
 impl Costume {
@@ -258,19 +267,54 @@ impl Costume {
         }
     }
 
-    /// Which member a mesh is that is sewn to one of them.
-    fn member(&self, own: usize, name: Option<&String>) -> Result<usize, LayerError> {
-        let Some(name) = name else { return Ok(own) };
+    /// Which member a mesh is that is sewn to a garment.
+    fn member(&self, garment: &[usize], name: &String) -> Result<usize, LayerError> {
         let found = self.names.iter().position(|other| other == name);
-        found.filter(|&other| self.is_sheet[other]).ok_or_else(|| {
-            let own = &self.names[own];
-            LayerError::new(format!("`{name}` is no cloth that is simulated with `{own}`"))
-                .with_help("name both under `mesh` of one layer, or say `together` in theirs")
-        })
+        if let Some(other) = found.filter(|&other| self.is_sheet[other]) {
+            return Ok(other);
+        }
+        let own = &self.names[garment[0]];
+        let (said, help) = match found {
+            Some(_) => (
+                format!("`{name}` is no cloth, although it is simulated with `{own}`"),
+                "leave out `together` in this layer: it stands on what the one below has baked, and `pins` hold it there",
+            ),
+            None => (
+                format!("`{name}` is no cloth that is simulated with `{own}`"),
+                "name both under `mesh` of one layer, or say `together` in theirs",
+            ),
+        };
+        Err(LayerError::new(said).with_help(help))
+    }
+
+    /// What a mesh that is named stands for, and what is sewn to it: all of a garment but that mesh. Without a name all of it, to itself.
+    fn sides(&self, garment: &[usize], name: Option<&String>) -> Result<[Vec<usize>; 2], LayerError> {
+        let Some(name) = name else { return Ok([garment.to_vec(), garment.to_vec()]) };
+        let other = self.member(garment, name)?;
+        let others: Vec<usize> = garment.iter().copied().filter(|own| *own != other).collect();
+        Ok([if others.is_empty() { garment.to_vec() } else { others }, vec![other]])
+    }
+
+    /// Which points of members are chosen, ascending. It is a mistake only if a selector fits none of them.
+    fn chosen(&self, members: &[usize], selector: Option<&Selector>) -> Result<Vec<u32>, LayerError> {
+        let (mut points, mut failure, mut fits) = (Vec::new(), None, false);
+        for &member in members {
+            match self.chosen_of(member, selector) {
+                Ok(more) => {
+                    points.extend(more);
+                    fits = true;
+                }
+                Err(error) => failure = failure.or(Some(error)),
+            }
+        }
+        match failure {
+            Some(error) if !fits => Err(error),
+            _ => Ok(points),
+        }
     }
 
     /// Which points of a member are chosen.
-    fn chosen(&self, member: usize, selector: Option<&Selector>) -> Result<Vec<u32>, LayerError> {
+    fn chosen_of(&self, member: usize, selector: Option<&Selector>) -> Result<Vec<u32>, LayerError> {
         let first = self.first[member];
         let count = self.rest.len() as u32;
         let end = self.first.get(member + 1).copied().unwrap_or(count);
@@ -286,16 +330,24 @@ impl Costume {
         Ok((first..end).zip(weights).filter(|(_, weight)| *weight >= CHOSEN).map(|(p, _)| p).collect())
     }
 
-    fn border(&self, member: usize, selector: Option<&Selector>) -> Result<Border, LayerError> {
-        let chosen = self.chosen(member, selector)?;
-        let border = Border::new(&self.triangles[member], |p| chosen.binary_search(&p).is_ok());
+    fn triangles_of(&self, members: &[usize]) -> Vec<[u32; 3]> {
+        members.iter().flat_map(|&member| &self.triangles[member]).copied().collect()
+    }
+
+    /// Names as they stand in a sentence.
+    fn named(&self, members: &[usize]) -> String {
+        let names: Vec<String> = members.iter().map(|&member| format!("`{}`", self.names[member])).collect();
+        names.join(", ")
+    }
+
+    fn border(&self, members: &[usize], selector: Option<&Selector>) -> Result<Border, LayerError> {
+        let chosen = self.chosen(members, selector)?;
+        let border = Border::new(&self.triangles_of(members), |p| chosen.binary_search(&p).is_ok());
         match border.sides.is_empty() {
-            true => {
-                let name = &self.names[member];
-                Err(LayerError::new(format!(
-                    "there is no edge of `{name}` between the points that are chosen"
-                )))
-            }
+            true => Err(LayerError::new(format!(
+                "there is no edge of {} between the points that are chosen",
+                self.named(members)
+            ))),
             false => Ok(border),
         }
     }
@@ -311,9 +363,9 @@ impl Costume {
         self.ties.push((kind, ends, Tie { parts: Vec::new(), lengths: [gap, 0.0], stiffness, reach }));
     }
 
-    fn sew(&mut self, own: usize, seam: &Seam, stiffness: f64) -> Result<(), LayerError> {
-        let other = self.member(own, seam.mesh.as_ref())?;
-        let (from, to) = (self.border(own, seam.from.as_ref())?, self.border(other, seam.to.as_ref())?);
+    fn sew(&mut self, garment: &[usize], seam: &Seam, stiffness: f64) -> Result<(), LayerError> {
+        let [own, other] = self.sides(garment, seam.mesh.as_ref())?;
+        let (from, to) = (self.border(&own, seam.from.as_ref())?, self.border(&other, seam.to.as_ref())?);
         let is_named = seam.from.is_some() && seam.to.is_some();
         let within = seam.distance.unwrap_or(if is_named { f64::INFINITY } else { DISTANCE });
         let laid = if is_named { end_to_end(&from, &to, &self.rest) } else { None };
@@ -334,13 +386,13 @@ impl Costume {
         match self.ties.len() > before {
             true => Ok(()),
             false => {
-                let (own, other) = (&self.names[own], &self.names[other]);
+                let (own, other) = (self.named(&own), self.named(&other));
                 let said = match within.is_finite() {
-                    true => format!(
-                        "no edges of `{own}` and `{other}` are within {within} m of each other at rest"
-                    ),
+                    true => {
+                        format!("no edges of {own} and {other} are within {within} m of each other at rest")
+                    }
                     false => format!(
-                        "what was chosen of `{own}` and `{other}` has no edges that can be sewn to each other"
+                        "what was chosen of {own} and {other} has no edges that can be sewn to each other"
                     ),
                 };
                 let help = "raise `distance`, or say with `from` and `to` what is sewn to what";
@@ -349,12 +401,13 @@ impl Costume {
         }
     }
 
-    fn gather(&mut self, own: usize, elastic: &Elastic) -> Result<(), LayerError> {
-        let chosen = self.chosen(own, Some(&elastic.along))?;
+    fn gather(&mut self, garment: &[usize], elastic: &Elastic) -> Result<(), LayerError> {
+        let chosen = self.chosen(garment, Some(&elastic.along))?;
         let is_chosen = |p: u32| chosen.binary_search(&p).is_ok();
-        let mut sides = Border::new(&self.triangles[own], is_chosen).sides;
+        let triangles = self.triangles_of(garment);
+        let mut sides = Border::new(&triangles, is_chosen).sides;
         if sides.is_empty() {
-            let all = self.triangles[own].iter().flat_map(|&[a, b, c]| [[a, b], [b, c], [c, a]]);
+            let all = triangles.iter().flat_map(|&[a, b, c]| [[a, b], [b, c], [c, a]]);
             sides = all.map(|[p, q]| [p.min(q), p.max(q)]).collect();
             sides.retain(|[p, q]| is_chosen(*p) && is_chosen(*q));
             sides.sort_unstable();
@@ -379,17 +432,22 @@ impl Costume {
         Ok(())
     }
 
-    fn pin(&mut self, own: usize, pins: &Pins) -> Result<(), LayerError> {
-        let points = self.chosen(own, Some(&pins.from))?;
+    fn pin(&mut self, garment: &[usize], pins: &Pins) -> Result<(), LayerError> {
         let held = |name: &String| self.names.iter().any(|other| other == name);
         if let Some(name) = pins.mesh.as_ref().filter(|name| !held(name)) {
-            return self.pin_to_body(own, name, &points, pins);
+            self.chosen(garment, Some(&pins.from))?;
+            for &own in garment {
+                let points = self.chosen_of(own, Some(&pins.from)).unwrap_or_default();
+                self.pin_to_body(own, name, &points, pins)?;
+            }
+            return Ok(());
         }
-        let other = self.member(own, pins.mesh.as_ref())?;
-        let chosen = self.chosen(other, pins.to.as_ref())?;
+        let [own, other] = self.sides(garment, pins.mesh.as_ref())?;
+        let points = self.chosen(&own, Some(&pins.from))?;
+        let chosen = self.chosen(&other, pins.to.as_ref())?;
         let is_chosen = |p: &u32| chosen.binary_search(p).is_ok();
-        let triangles: Vec<[u32; 3]> =
-            self.triangles[other].iter().copied().filter(|corners| corners.iter().all(is_chosen)).collect();
+        let mut triangles = self.triangles_of(&other);
+        triangles.retain(|corners| corners.iter().all(is_chosen));
         for point in points {
             let at = self.rest[point as usize];
             let faces = triangles.iter().filter(|corners| !corners.contains(&point));
