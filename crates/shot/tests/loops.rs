@@ -8,7 +8,9 @@ use std::sync::Arc;
 
 use clip::{Clip, Frame, MemoryFrames, Mesh};
 use common::{options, registry};
-use shot::{Context, Error, Reader, Shot};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use shot::{Context, Error, FrameResult, Layer, LayerError, Reader, Settings, Shot, Simulation, Target};
 
 /// Frames of a period.
 const PERIOD: usize = 12;
@@ -124,6 +126,76 @@ fn a_loop_that_does_not_settle_says_so_and_is_closed_all_the_same() {
         false => assert!(bake.layers[0].warnings.iter().any(|(_, text)| text.contains("`repeat`"))),
     }
     assert_eq!(x(&bake.clip, 0), x(&bake.clip, PERIOD));
+}
+
+/// Points sway beside their input to a beat that no period of it holds: they never repeat themselves.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Offbeat {}
+
+impl Settings for Offbeat {
+    const KIND: &'static str = "offbeat";
+    const SUMMARY: &'static str = "points sway to a beat of their own";
+    const VERSION: u32 = 1;
+}
+
+impl Layer for Offbeat {
+    fn prepare(&self, input: &Target) -> Result<Box<dyn Simulation>, LayerError> {
+        Ok(Box::new(Swaying(input.clone())))
+    }
+}
+
+/// How far aside a frame is.
+fn aside(frame: usize) -> f32 {
+    0.3 * (0.11 * frame as f32).sin()
+}
+
+struct Swaying(Target);
+
+impl Simulation for Swaying {
+    fn frame(&mut self, index: usize) -> Result<FrameResult, LayerError> {
+        let mut points = self.0.points(index)?;
+        points.iter_mut().for_each(|p| p[2] += aside(index));
+        Ok(FrameResult::from(self.0.with_points(index, points)?))
+    }
+
+    fn checkpoint(&self) -> Vec<u8> {
+        Vec::new()
+    }
+
+    fn restore(&mut self, _: &[u8]) -> Result<(), LayerError> {
+        Ok(())
+    }
+}
+
+/// Of all neighbouring periods, and of all halves of one, those are mixed that are nearest; before and after it is they themselves.
+#[test]
+fn a_loop_that_does_not_settle_is_closed_where_it_is_nearest() {
+    let out = tempfile::tempdir().unwrap();
+    let registry = registry().with::<Offbeat>().with_sample("sway", || sway(0.0, PERIOD + 1));
+    let text = "input = { sample = 'sway', loop = true, repeat = 6 }\nlayer = [{ kind = 'offbeat' }]";
+    let shot = Reader::new(registry).parse("loop.toml", text, Path::new("")).unwrap();
+    let bake = shot.bake(&options(out.path()), &Context::SILENT).unwrap();
+    let report = bake.looped.as_ref().unwrap();
+    assert!(!report.is_settled(), "{report:?}");
+    let apart = |frame: usize| (aside(frame) - aside(frame - PERIOD)).abs();
+    let most = |first: usize| (first..=first + PERIOD / 2).map(apart).fold(0.0, f32::max);
+    let firsts = (1..=report.gaps_m.len())
+        .flat_map(|period| (0..=PERIOD / 2).map(move |first| period * PERIOD + first));
+    let nearest = firsts.min_by(|a, b| most(*a).total_cmp(&most(*b))).unwrap();
+    assert!((report.mixed_m - f64::from(most(nearest))).abs() < 1e-6, "{report:?}, {}", most(nearest));
+    assert!(most(nearest) < 0.5 * report.gaps_m.iter().copied().fold(0.0, f64::max) as f32, "{report:?}");
+    let z = |frame: usize| bake.clip.frame(frame).unwrap().points[0][0][2];
+    let (start, first) = (nearest - nearest % PERIOD, nearest % PERIOD);
+    for frame in 0..=PERIOD {
+        let is = match frame {
+            _ if frame <= first => aside(start + frame),
+            _ if frame >= first + PERIOD / 2 => aside(start + frame - PERIOD),
+            _ => continue,
+        };
+        assert!((z(frame) - is).abs() < 1e-6, "frame {frame}: {} is not {is}", z(frame));
+    }
+    assert_eq!(z(0), z(PERIOD));
 }
 
 #[test]

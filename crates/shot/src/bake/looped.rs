@@ -3,7 +3,11 @@
 //! Period after period is baked, each from the state in which the one before ended, until a period ends where it began, to a hundredth of the
 //! scene's size. What is left is closed by mixing the last period y with the one before it, z: y′ⱼ = (1 − w) yⱼ + w zⱼ, w = t²(3 − 2t), t = j/P. As z ends where
 //! y begins, in place and in velocity, y′ is closed in both; and as both are answers to the same motion, what is mixed is nearly the same.
+//!
+//! Loose cloth never repeats itself, and the mean of two of its answers is neither. Then y and z are those two neighbouring periods, and t runs over those frames, half
+//! as many as a period has, in which the two come nearest to each other: y′ is y before them and z after them.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use clip::{Clip, Frame, Frames, Grid};
@@ -27,6 +31,8 @@ pub struct LoopReport {
     pub size_m: f64,
     /// Frames of a period.
     pub frames: usize,
+    /// How far apart what is mixed was at most, in metres.
+    pub mixed_m: f64,
 }
 
 impl LoopReport {
@@ -56,19 +62,34 @@ impl LoopReport {
             "gaps_m": self.gaps_m,
             "size_m": self.size_m,
             "is_settled": self.is_settled(),
+            "mixed_m": self.mixed_m,
         })
     }
 
-    fn sentence(&self) -> String {
+    fn sentence(&self, closed: &Closed) -> String {
         let cm = |gap: &f64| format!("{:.2}", 100.0 * gap);
         let gaps: Vec<String> = self.gaps_m.iter().map(cm).collect();
-        format!(
-            "{} periods of {} frames; from one to the next it came apart by {} cm; the last gap, {:.2} % of its size, is closed by mixing",
+        let begin = format!(
+            "{} periods of {} frames; from one to the next it came apart by {} cm",
             self.gaps_m.len() + 1,
             self.frames,
-            gaps.join(", "),
-            100.0 * self.gap_m() / self.size_m.max(f64::MIN_POSITIVE)
-        )
+            gaps.join(", ")
+        );
+        match self.is_settled() {
+            true => format!(
+                "{begin}; the last gap, {:.2} % of its size, is closed by mixing",
+                100.0 * self.gap_m() / self.size_m.max(f64::MIN_POSITIVE)
+            ),
+            false => {
+                let period = closed.start / self.frames;
+                let (first, last) = (closed.mixed.start, closed.mixed.end);
+                format!(
+                    "{begin}; periods {} and {period} are nearest in frames {first} to {last}, {} cm apart at most, and mixed there",
+                    period + 1,
+                    cm(&self.mixed_m)
+                )
+            }
+        }
     }
 }
 
@@ -85,7 +106,7 @@ impl Shot {
         let period = Period::of(&alone)?;
         let most = self.periods();
         let size_m = f64::from(size(&alone.frame(0)?));
-        let mut report = LoopReport { gaps_m: Vec::new(), size_m, frames: period.frames };
+        let mut report = LoopReport { gaps_m: Vec::new(), size_m, frames: period.frames, mixed_m: 0.0 };
         let mut options = options.clone();
         let wanted = options.frames.take();
         let mut periods = 2;
@@ -102,13 +123,18 @@ impl Shot {
             periods += 1;
         };
         let frames = FrameRange { first: 0, last: period.frames.min(bake.clip.frame_count() - 1) };
-        let closed = Closed {
-            frames: bake.clip.frames().clone(),
-            period: period.clone(),
-            start: (periods - 1) * period.frames,
+        let last = (periods - 1) * period.frames;
+        let frames_of = bake.clip.frames().clone();
+        let closed = match report.is_settled() {
+            true => {
+                Closed { frames: frames_of, period: period.clone(), start: last, mixed: 0..period.frames }
+            }
+            false => Closed::where_nearest(frames_of, &period, periods)?,
         };
+        report.mixed_m = closed.apart()?;
         self.audit(&mut bake, &closed, frames)?;
-        bake.clip = bake.clip.with_frames(Arc::new(closed));
+        let closed = Arc::new(closed);
+        bake.clip = bake.clip.with_frames(closed.clone());
         bake.clip.cuts.clone_from(&alone.cuts);
         bake.input = input::cropped(&bake.whole_input, frames)?;
         bake.frames = frames;
@@ -119,13 +145,14 @@ impl Shot {
         }
         bake.scene = super::surrounded(&bake.clip, &bake.scenery, bake.frames.first)?;
         if let Some(layer) = bake.layers.last_mut() {
-            layer.notes.push((String::from("loop"), report.sentence()));
+            layer.notes.push((String::from("loop"), report.sentence(&closed)));
             if !report.is_settled() {
                 let text = format!(
-                    "after {periods} periods the loop's end is still {:.1} cm from its beginning, {:.1} % of its size, and is closed by mixing; \
-                     give it more periods with `repeat`, or more damping",
+                    "after {periods} periods the loop's end is still {:.1} cm from its beginning, {:.1} % of its size, and is closed by mixing \
+                     what is {:.1} cm apart; give it more periods with `repeat`, or more damping",
                     100.0 * report.gap_m(),
-                    100.0 * report.gap_m() / size_m
+                    100.0 * report.gap_m() / size_m,
+                    100.0 * report.mixed_m
                 );
                 layer.warnings.push((0, text));
             }
@@ -134,22 +161,26 @@ impl Shot {
         Ok(bake)
     }
 
-    /// Mixing two answers may make a surface cross itself where neither does: that is told.
+    /// Mixing two answers may make a surface cross itself, or what it hangs on, where neither does: that is told.
     fn audit(&self, bake: &mut Bake, closed: &Closed, frames: FrameRange) -> Result<(), Error> {
         let Some(count) = self.registry.crossings() else { return Ok(()) };
-        let clip = &bake.clip;
+        // all meshes as one surface: a cape may go through the back that it lies on
+        let mut triangles = Vec::new();
+        let mut first = 0;
+        for mesh in &bake.clip.meshes {
+            triangles.extend(mesh.point_triangles().iter().map(|corners| corners.map(|p| p + first)));
+            first += mesh.point_count() as u32;
+        }
+        let crossings = |frame: &Frame| count(&frame.points.concat(), &triangles).unwrap_or(0);
         let mut worst: Option<(usize, usize)> = None;
-        for index in frames.to_range() {
+        for index in frames.to_range().filter(|index| !matches!(closed.weight(*index), 0.0 | 1.0)) {
             let at = closed.start + index;
-            let (mixed, own) = (closed.read(index)?, closed.frames.read(at)?);
-            let before = closed.frames.read(at - closed.period.frames)?;
-            let crossings = |frame: &Frame| -> usize {
-                let meshes = clip.meshes.iter().zip(&frame.points);
-                meshes.filter_map(|(mesh, points)| count(points, &mesh.point_triangles())).sum()
-            };
-            // where both cross anyway, a few more say nothing
-            let usual = crossings(&own).max(crossings(&before));
-            let more = crossings(&mixed).saturating_sub(usual + usual / 10);
+            let before = crossings(&closed.frames.read(at - closed.period.frames)?);
+            let own = crossings(&closed.frames.read(at)?);
+            let animated = crossings(&bake.whole_input.frame(at)?).min(own).min(before);
+            // where both cross anyway, a few more say nothing; what crosses in the animation is not of the layers' making
+            let usual = own.max(before);
+            let more = crossings(&closed.read(index)?).saturating_sub(usual + (usual - animated) / 10);
             if more > worst.map_or(0, |(_, most)| most) {
                 worst = Some((index, more));
             }
@@ -171,19 +202,58 @@ fn gap(clip: &Clip, period: &Period, periods: usize) -> Result<f64, Error> {
     Ok(f64::from(farthest_point(&end, &begin)))
 }
 
-/// The last period, mixed with the one before towards its end.
+/// A period, mixed with the one before towards its end.
 struct Closed {
     frames: Arc<dyn Frames>,
     period: Period,
     /// The frame at which it begins.
     start: usize,
+    /// The frames of the period over which the one before comes in.
+    mixed: Range<usize>,
 }
 
 impl Closed {
+    /// Of so many periods that one, and in it those frames, half as many as it has, in which it is nearest to the one before.
+    fn where_nearest(frames: Arc<dyn Frames>, period: &Period, periods: usize) -> Result<Self, Error> {
+        let length = period.frames.div_ceil(2);
+        let last = (periods - 1) * period.frames;
+        let mut best = (f32::INFINITY, last, 0..period.frames);
+        for start in (1..periods).map(|number| number * period.frames) {
+            let whole =
+                Self { frames: frames.clone(), period: period.clone(), start, mixed: 0..period.frames };
+            let apart: Vec<f32> =
+                (0..=period.frames).map(|index| whole.apart_at(index)).collect::<Result<_, _>>()?;
+            for (first, apart) in apart.windows(length + 1).enumerate() {
+                let most = apart.iter().copied().fold(0.0, f32::max);
+                if most < best.0 {
+                    best = (most, start, first..first + length);
+                }
+            }
+        }
+        let (_, start, mixed) = best;
+        Ok(Self { frames, period: period.clone(), start, mixed })
+    }
+
     /// How much of the period before is in a frame.
     fn weight(&self, index: usize) -> f64 {
-        let t = index as f64 / self.period.frames as f64;
+        let t = index.saturating_sub(self.mixed.start) as f64 / self.mixed.len().max(1) as f64;
+        let t = t.min(1.0);
         t * t * (3.0 - 2.0 * t)
+    }
+
+    /// How far a frame is from that of the period before, in metres: the largest of all points.
+    fn apart_at(&self, index: usize) -> Result<f32, Error> {
+        let own = self.frames.read(self.start + index)?;
+        let before = self.frames.read(self.start + index - self.period.frames)?;
+        Ok(farthest_point(&own, &self.period.later(before, 1.0)))
+    }
+
+    /// The same of all frames that are mixed.
+    fn apart(&self) -> Result<f64, Error> {
+        let within = self.mixed.start..=self.mixed.end;
+        within
+            .map(|index| self.apart_at(index))
+            .try_fold(0.0, |most, apart| Ok(f64::max(most, apart?.into())))
     }
 
     fn check(&self, index: usize) -> clip::Result<()> {
