@@ -1,6 +1,8 @@
 //! Garments as they are drawn: what they meet without being told, and cut finer than they are.
 
-use clip::{Clip, Faces, Mesh, Placement};
+use std::sync::Arc;
+
+use clip::{Clip, Faces, Frame, Joint, MemoryFrames, Mesh, Placement, Skeleton, Transform};
 use geometry::Vec3;
 use samples::shapes::{Shape, sphere};
 use shot::{BakeOptions, Context, FrameResult, Layer, Reader, Target};
@@ -105,6 +107,30 @@ fn cloth_is_cut_finer_with_all_that_lies_on_it() {
     assert!(lowest < -0.02, "{lowest}");
     let notes = &bake.layers[0].notes;
     assert!(notes.iter().any(|(_, text)| text == "25 points became 289"), "{notes:?}");
+}
+
+/// A cape on two shoulders, of which one is too far away to hold it: that is told, and how far.
+#[test]
+fn a_joint_that_holds_nothing_is_told() {
+    let joint = |name: &str, x: f32| Joint {
+        name: name.into(),
+        parent: None,
+        rest: Transform { translation: glam::Vec3::new(x, 0.0, -0.3), ..Transform::IDENTITY },
+    };
+    let skeleton = Skeleton { joints: vec![joint("left", -0.3), joint("right", 0.5)] };
+    let mesh = sheet(8, 0.6);
+    let frame = Frame { points: vec![mesh.rest_points.clone()], pose: skeleton.rest_pose() };
+    let frames = MemoryFrames::new(vec![frame]);
+    let clip = Clip::new("cape", 24.0, vec![mesh], Some(skeleton), Arc::new(frames));
+    let told = |within: f64| -> Vec<String> {
+        let text = format!("follow = {{ joint = [\"left\", \"right\"], within = {within} }}");
+        let frames = bake(&clip, &text, 1);
+        frames[0].warnings.iter().filter(|warning| warning.contains("holds nothing")).cloned().collect()
+    };
+    let one = told(0.1);
+    assert!(one.len() == 1 && one[0].contains("`right` holds nothing"), "{one:?}");
+    assert!(one[0].contains("no point of `sheet` is within 0.1 m of it") && one[0].contains("0.20 m away"));
+    assert!(told(0.21).is_empty());
 }
 
 #[test]

@@ -16,7 +16,7 @@ use super::finer::Finer;
 use crate::shared::Contact;
 use crate::shared::driver::Member;
 use crate::shared::points::corner_uvs;
-use crate::shared::selectors::{soft, weights};
+use crate::shared::selectors::{out_of_reach, soft, weights};
 use crate::shared::sewing::Sewn;
 
 impl Cloth {
@@ -61,6 +61,7 @@ impl Cloth {
             describe_cells(&cloth, &mut notes, &mut warnings);
         }
         warnings.extend(soft(self.follow.as_ref(), input));
+        warnings.extend(out_of_reach(self.follow.as_ref(), input));
         let report = cloth.report.clone();
         let (actor, body) = ClothActor::new(ClothSetup {
             cloth,

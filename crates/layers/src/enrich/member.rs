@@ -11,7 +11,7 @@ use shot::{LayerError, Target};
 
 use crate::shared::Contact;
 use crate::shared::driver::Member;
-use crate::shared::selectors::soft;
+use crate::shared::selectors::{out_of_reach, soft};
 
 impl Enrich {
     /// The flesh with everything around it.
@@ -52,6 +52,7 @@ impl Enrich {
         notes.extend(remark.map(|remark| ("flesh at rest".into(), remark)));
         let mut warnings = Vec::from_iter(warning);
         warnings.extend(soft(self.follow.as_ref(), input));
+        warnings.extend(out_of_reach(self.follow.as_ref(), input));
         if held == 0 && self.simulate && self.follow.is_some() {
             warnings.push("no point follows the animation exactly: everything may drift from it".into());
         }

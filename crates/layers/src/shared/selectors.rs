@@ -1,6 +1,6 @@
 //! Selectors of the shot file as weights of points.
 
-use clip::Selector;
+use clip::{JointRegion, Names, Selector};
 use shot::Target;
 
 /// The weights that a selector gives to the points of the layer's mesh.
@@ -23,6 +23,33 @@ pub(crate) fn soft(follow: Option<&Selector>, input: &Target) -> Option<String> 
              `at_least = {LEVEL}` beside `joint` makes {most} exact"
         )
     })
+}
+
+/// Joints that are to hold a mesh by what is near to them, and have nothing of it within reach: how far away the nearest point of it is.
+pub(crate) fn out_of_reach(follow: Option<&Selector>, input: &Target) -> Vec<String> {
+    let Some(Selector::NearJoint(region)) = follow else { return Vec::new() };
+    let holds = |name: &str, within: f64, falloff: f64| {
+        let joint = Names::One(name.to_owned());
+        let near = Selector::NearJoint(JointRegion { joint, within, falloff, ..region.clone() });
+        weights(&near, input).map_or(true, |weights| weights.iter().any(|weight| *weight > 0.0))
+    };
+    let told = region.joint.iter().filter(|name| !holds(name, region.within, region.falloff)).map(|name| {
+        let (mut less, mut more) = (region.within, 2.0 * region.within.max(1e-3));
+        while !holds(name, more, 0.0) && more < 1e6 {
+            (less, more) = (more, 2.0 * more);
+        }
+        for _ in 0..20 {
+            let middle = 0.5 * (less + more);
+            if holds(name, middle, 0.0) { more = middle } else { less = middle }
+        }
+        let mesh = &input.mesh().name;
+        format!(
+            "`{name}` holds nothing: no point of `{mesh}` is within {} m of it in the first frame, the nearest is {more:.2} m away; move the mesh, or \
+             raise `within`",
+            region.within
+        )
+    });
+    told.collect()
 }
 
 /// Why points that were chosen by where joints are would not move with them: nothing carries the mesh.
