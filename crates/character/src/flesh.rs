@@ -12,7 +12,7 @@ use crate::adaptation::Adaptation;
 use crate::bones::{Bone, End, Joint, Skin, carriers};
 use crate::frames::Frame;
 use crate::limits::Limit;
-use crate::regions::{Shares, regions};
+use crate::regions::{Shares, regions, shares_at};
 
 /// Dials of flesh.
 #[derive(Clone, Debug, PartialEq)]
@@ -410,21 +410,8 @@ fn oriented(skin: &Skin) -> Vec<[u32; 3]> {
 
 /// Regions of finer functions: those of the place where they are 1.
 fn function_shares(hierarchy: &Hierarchy, lattice_shares: &[Shares]) -> Vec<Shares> {
-    let count = lattice_shares.len();
-    let of = |point: u32| {
-        let mut shares: Shares = Vec::new();
-        for (v, value) in hierarchy.values().row(point as usize).filter(|(v, _)| (*v as usize) < count) {
-            for &(joint, weight) in &lattice_shares[v as usize] {
-                match shares.iter_mut().find(|share| share.0 == joint) {
-                    Some(share) => share.1 += value * weight,
-                    None => shares.push((joint, value * weight)),
-                }
-            }
-        }
-        shares.sort_by_key(|share| share.0);
-        shares
-    };
-    hierarchy.functions().iter().map(|function| of(function.point)).collect()
+    let of = |function: &geometry::Function| shares_at(hierarchy, lattice_shares, function.point);
+    hierarchy.functions().iter().map(of).collect()
 }
 
 /// Joints that have a region, ascending.

@@ -68,7 +68,7 @@ pub struct Kit {
 
 /// Steps shorter than this, in seconds, would keep a player busy for ever.
 const LEAST_STEP: f64 = 1e-5;
-const MAGIC: &[u8; 8] = b"flesh\0\0\x06";
+const MAGIC: &[u8; 8] = b"flesh\0\0\x07";
 
 impl Kit {
     /// What a player needs to move this flesh in steps of `step` seconds.
@@ -105,7 +105,7 @@ impl Kit {
         // without finer functions there is nothing to switch
         let adaptation = flesh.settings.adaptation.clone().filter(|_| flesh.settings.levels > 0);
         Ok(Self {
-            sensors: if adaptation.is_some() { sensors(&flesh.hierarchy) } else { Vec::new() },
+            sensors: adaptation.as_ref().map_or_else(Vec::new, |adaptation| sensors(flesh, adaptation)),
             adaptation,
             corotated: (method == Method::Corotated).then(|| Corotated::new(flesh)).transpose()?,
             joints: if has_joints { Corotated::at_joints(flesh)? } else { None },
@@ -206,6 +206,7 @@ impl Kit {
         let adaptation =
             self.adaptation.iter().flat_map(|adaptation| [&adaptation.refine, &adaptation.coarsen]);
         out.list(&adaptation.collect::<Vec<_>>(), |out, list| out.list(list, |out, &x| out.numbers([x])));
+        out.count(usize::from(self.adaptation.as_ref().is_some_and(|adaptation| adaptation.contact)));
         out.list(&self.sensors, |out, sensor| {
             out.count(sensor.level as usize);
             out.list(&sensor.gradient, |out, &(f, g)| {
@@ -213,6 +214,7 @@ impl Kit {
                 out.numbers(g.to_array());
             });
             out.list(&sensor.functions, |out, &f| out.count(f as usize));
+            out.count(usize::from(sensor.always));
         });
         out.list(self.corotated.as_slice(), |out, corotated| corotated.write(out));
         out.list(self.joints.as_slice(), |out, joints| joints.write(out));
@@ -328,17 +330,20 @@ fn read(input: &mut Reader) -> Option<Kit> {
     })?;
     let shares = input.list(|input| input.pairs(joints))?;
     let mut thresholds = input.list(|input| input.list(|input| input.numbers().map(|[x]| x)))?.into_iter();
-    let adaptation = match (thresholds.next(), thresholds.next()) {
-        (Some(refine), Some(coarsen)) => Some(Adaptation { refine, coarsen }),
-        _ => None,
-    };
+    let contact = input.below(2)? == 1;
+    let thresholds = thresholds.next().zip(thresholds.next());
     let sensors = input.list(|input| {
         let level = input.count()? as u32;
         let gradient =
             input.list(|input| Some((input.below(functions)? as u32, Vec3::from_array(input.numbers()?))))?;
         let switched = input.list(|input| Some(input.below(functions)? as u32))?;
-        Some(Sensor { level, gradient, functions: switched })
+        let always = input.below(2)? == 1;
+        Some(Sensor { level, gradient, functions: switched, always })
     })?;
+    // what is always there is said by the sensors
+    let joints_too = sensors.iter().any(|sensor| sensor.always);
+    let adaptation = thresholds
+        .map(|(refine, coarsen)| Adaptation { refine, coarsen, contact, joints: joints_too });
     let corotated = input.list(|input| Corotated::read(input, joints, functions))?.pop();
     let joint_cells = input.list(|input| Corotated::read(input, joints, functions))?.pop();
     let rows = input.list(|input| input.pairs(functions))?;

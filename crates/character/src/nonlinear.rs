@@ -1,16 +1,18 @@
 //! The same flesh with nonlinear strain, stepped by the engine: what the quick methods are measured against, and what a bake can afford.
 //!
-//! Elements are the tets of the finest level seen through the functions, each with the part of it that is inside of the skin.
+//! Elements are the tets of the finest level seen through the functions, each with the part of it that is inside of the skin. Where finer
+//! functions come and go they are judged once a frame.
 
 use dynamics::{
     Basis, Body, ContactModel, Effort, Elements, Follow, Guide, Integrator, InternalHandle, Reduced, State,
     Stepper, Substeps, stiffness_damping,
 };
-use geometry::Vec3;
+use geometry::{Bounds, Vec3};
 use glam::Mat4;
 use solid::{Law, Material, Tet};
 
 use crate::Error;
+use crate::adaptation::Activity;
 use crate::flesh::{Flesh, Piece, region_joints};
 use crate::frames::{Frame, Pose};
 use crate::kit::Kit;
@@ -27,6 +29,13 @@ pub struct Nonlinear {
     kit: Kit,
     body: Body,
     stepper: Stepper,
+    settings: dynamics::Settings,
+    /// Which functions are switched on, and where those are that are not, when a frame begins.
+    activity: Option<Activity>,
+    fading: Vec<Vec3>,
+    size: f64,
+    /// Coefficients that bones hold.
+    held: Vec<bool>,
     state: State,
     poses: [Pose; 2],
     /// The joint that each coefficient is held against turning by.
@@ -79,8 +88,14 @@ impl Nonlinear {
         let joints = spring_joints(flesh);
         let rest = kit.rest.clone();
         let pose = Pose::rest(&kit.joint_from_rest);
-        Ok(Self {
-            stepper: Stepper::new(&body, &rest[..kit.level_zero.max(1).min(rest.len())], settings)?,
+        let activity = |adaptation| Activity::new(adaptation, &kit.sensors, rest.len(), kit.level_zero);
+        let mut nonlinear = Self {
+            stepper: stepper(&body, &kit, &settings)?,
+            settings,
+            activity: kit.adaptation.clone().map(activity),
+            fading: vec![Vec3::ZERO; rest.len()],
+            size: Bounds::of(rest[..kit.level_zero].iter().copied()).diagonal(),
+            held: flesh.known.clone(),
             state: at_rest(&body, rest),
             body,
             poses: [pose.clone(), pose],
@@ -88,7 +103,33 @@ impl Nonlinear {
             cones,
             started: false,
             kit,
-        })
+        };
+        nonlinear.switch()?;
+        Ok(nonlinear)
+    }
+
+    /// Makes known what is switched off, where that is not so yet.
+    fn switch(&mut self) -> Result<(), Error> {
+        let Some(activity) = &self.activity else { return Ok(()) };
+        let known: Vec<bool> =
+            self.held.iter().zip(activity.active()).map(|(held, active)| *held || !active).collect();
+        if known != self.body.known() {
+            self.body.set_known(known);
+            self.stepper = stepper(&self.body, &self.kit, &self.settings)?;
+        }
+        Ok(())
+    }
+
+    /// Something touches a point of the skin: finer functions come there with the next step, where they come and go.
+    pub fn touch(&mut self, point: usize) {
+        if let Some(activity) = &mut self.activity {
+            activity.touch(&self.kit.sensors, &self.kit.surface, point);
+        }
+    }
+
+    /// Which functions are switched on; none where all always are.
+    pub fn active(&self) -> Option<&[bool]> {
+        self.activity.as_ref().map(Activity::active)
     }
 
     /// Coefficients now.
@@ -126,6 +167,12 @@ impl Nonlinear {
             self.started = true;
             return Ok(Effort::default());
         }
+        if let Some(activity) = &mut self.activity {
+            activity.judge(&self.kit.sensors, &self.state.positions, seconds);
+            let places = self.state.positions.iter().zip(activity.active());
+            self.fading = places.map(|(c, active)| if *active { Vec3::ZERO } else { *c }).collect();
+            self.switch()?;
+        }
         if !self.kit.limits.is_empty() {
             let ends = [0.0, 1.0].map(|s| {
                 let mut frames = vec![Frame::REST; self.kit.joint_from_rest.len()];
@@ -141,6 +188,8 @@ impl Nonlinear {
             kit: &self.kit,
             poses: &self.poses,
             joints: &self.joints,
+            fading: &self.fading,
+            size: self.size,
             start: self.state.time,
             duration: seconds,
         };
@@ -150,7 +199,7 @@ impl Nonlinear {
 
     /// Which coefficients bones hold.
     pub fn known(&self) -> &[bool] {
-        self.body.known()
+        &self.held
     }
 
     /// Sets the clock, in seconds: what is touched goes by it.
@@ -178,14 +227,16 @@ impl Nonlinear {
     /// The pose and the state of a checkpoint.
     pub fn checkpoint(&self) -> Vec<u8> {
         let started = f64::from(u8::from(self.started));
-        let poses = self.poses[1].numbers().chain([started]).flat_map(f64::to_le_bytes);
-        self.state.to_bytes().into_iter().chain(poses).collect()
+        let active = self.activity.iter().flat_map(Activity::numbers);
+        let own = self.poses[1].numbers().chain([started]).chain(active).flat_map(f64::to_le_bytes);
+        self.state.to_bytes().into_iter().chain(own).collect()
     }
 
     /// The reverse of [`Nonlinear::checkpoint`].
     pub fn restore(&mut self, checkpoint: &[u8]) -> Result<(), Error> {
         let foreign = Error::Packed { problem: "the checkpoint is not one of this character" };
-        let tail = 8 * (self.poses[1].numbers().count() + 1);
+        let active = self.activity.iter().flat_map(Activity::numbers).count();
+        let tail = 8 * (self.poses[1].numbers().count() + 1 + active);
         let Some(at) = checkpoint.len().checked_sub(tail) else { return Err(foreign) };
         let (state, pose) = checkpoint.split_at(at);
         let fits = |state: &State| {
@@ -197,8 +248,17 @@ impl Nonlinear {
         let mut next = || numbers.next().unwrap_or(0.0);
         self.poses[1].set_numbers(&mut next);
         self.started = next() != 0.0;
-        Ok(())
+        if let Some(activity) = &mut self.activity {
+            activity.set_numbers(&self.kit.sensors, &mut next);
+        }
+        self.switch()
     }
+}
+
+/// A stepper of all steps while the body knows what it knows now.
+fn stepper(body: &Body, kit: &Kit, settings: &dynamics::Settings) -> Result<Stepper, Error> {
+    let lattice = &kit.rest[..kit.level_zero.max(1).min(kit.rest.len())];
+    Ok(Stepper::new(body, lattice, settings.clone())?)
 }
 
 /// At rest at these coefficients.
@@ -240,6 +300,8 @@ struct Moving<'a> {
     kit: &'a Kit,
     poses: &'a [Pose; 2],
     joints: &'a [usize],
+    fading: &'a [Vec3],
+    size: f64,
     start: f64,
     duration: f64,
 }
@@ -252,8 +314,11 @@ impl Moving<'_> {
         for (f, x) in positions.iter_mut().enumerate() {
             let rest = self.kit.rest[f];
             let level_zero = f < self.kit.level_zero;
-            *x =
-                if level_zero { frames[self.joints[f]].world_from_rest.transform_point3(rest) } else { rest };
+            *x = if level_zero {
+                frames[self.joints[f]].world_from_rest.transform_point3(rest)
+            } else {
+                Activity::faded(self.fading[f], time - self.start, self.size)
+            };
         }
         for driver in &self.kit.drivers {
             positions[driver.coefficient as usize] = driver.place(&frames);

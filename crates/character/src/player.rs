@@ -88,7 +88,7 @@ impl Player {
         let corotated = kit.corotated.as_ref().map(|flesh| CorotatedSystem::new(&kit, flesh, &known));
         let joints = kit.joints.as_ref().map(|flesh| CorotatedSystem::new(&kit, flesh, &known));
         let systems = kit.regions.iter().map(system).collect::<Result<Vec<_>, _>>()?;
-        let activity = |adaptation| Activity::new(adaptation, kit.sensors.len(), count, kit.level_zero);
+        let activity = |adaptation| Activity::new(adaptation, &kit.sensors, count, kit.level_zero);
         let pose = Pose::rest(&kit.joint_from_rest);
         let zeros = vec![Vec3::ZERO; count];
         Ok(Self {
@@ -243,6 +243,9 @@ impl Player {
         }
         for (f, value) in self.kit.surface.row(point) {
             self.force[f as usize] += value * force;
+        }
+        if let Some(activity) = &mut self.activity {
+            activity.touch(&self.kit.sensors, &self.kit.surface, point);
         }
         Ok(())
     }

@@ -4,7 +4,7 @@
 //! weights: a lattice point takes the mean of the surface points that it carries, points inside take the mean of their neighbours. A
 //! cell belongs to a region when all its points do (22). The paper's authors typed these weights in.
 
-use geometry::{Lattice, Prolongation};
+use geometry::{Hierarchy, Lattice, Prolongation};
 
 use crate::bones::{Bone, Skin};
 
@@ -143,6 +143,22 @@ pub(crate) fn cell_regions(corners: &[u32], shares: &[Shares]) -> Vec<u32> {
     let whole = |joint: u32| corners.iter().all(|&v| weight_of(&shares[v as usize], joint) > 0.0);
     let first = shares[corners[0] as usize].iter();
     first.map(|share| share.0).filter(|&joint| whole(joint)).collect()
+}
+
+/// Regions at a point of the finest level, between those of lattice points.
+pub(crate) fn shares_at(hierarchy: &Hierarchy, lattice_shares: &[Shares], point: u32) -> Shares {
+    let count = lattice_shares.len();
+    let mut shares: Shares = Vec::new();
+    for (v, value) in hierarchy.values().row(point as usize).filter(|(v, _)| (*v as usize) < count) {
+        for &(joint, weight) in &lattice_shares[v as usize] {
+            match shares.iter_mut().find(|share| share.0 == joint) {
+                Some(share) => share.1 += value * weight,
+                None => shares.push((joint, value * weight)),
+            }
+        }
+    }
+    shares.sort_by_key(|share| share.0);
+    shares
 }
 
 fn normalise(shares: &mut Shares) {

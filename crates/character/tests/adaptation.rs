@@ -4,7 +4,7 @@
 
 mod common;
 
-use character::{Adaptation, Flesh, Kit, Method, Player, Settings};
+use character::{Adaptation, Flesh, Kit, Method, Nonlinear, Player, Settings};
 use common::{BLEND, RADIUS, bar, bent, volume};
 use geometry::{Random, Vec3};
 use glam::{DAffine3, DQuat, Mat4};
@@ -40,7 +40,7 @@ fn pull(player: &mut Player, rest: &[Vec3], mut look: impl FnMut(&Player, u32)) 
 #[test]
 fn functions_come_where_one_pulls_and_go_afterwards() {
     let material = solid::Material { damping: 0.4, ..Settings::default().material };
-    let adaptation = Some(Adaptation::default());
+    let adaptation = Some(Adaptation { joints: false, ..Adaptation::default() });
     let settings = Settings { cells: 80, levels: 1, material, adaptation: None, ..Settings::default() };
     let (bar, all) = flesh(settings.clone());
     let (_, adaptive) = flesh(Settings { adaptation, ..settings.clone() });
@@ -92,7 +92,7 @@ fn functions_come_where_one_pulls_and_go_afterwards() {
 
 #[test]
 fn with_every_function_on_iterations_agree_with_the_factor() {
-    let adaptation = Some(Adaptation { refine: vec![0.0], coarsen: vec![0.0] });
+    let adaptation = Some(Adaptation { refine: vec![0.0], coarsen: vec![0.0], ..Adaptation::default() });
     let settings = Settings { cells: 80, levels: 1, ..Settings::default() };
     let (_, all) = flesh(settings.clone());
     let (_, adaptive) = flesh(Settings { adaptation, ..settings });
@@ -131,12 +131,93 @@ fn a_third_of_the_unknowns_is_within_a_tenth_of_all() {
     let unknowns = all.known().iter().filter(|known| !**known).count();
     let rms =
         |a: &[Vec3], b: &[Vec3]| a.iter().zip(b).map(|(a, b)| a.distance_squared(*b)).sum::<f64>().sqrt();
-    let adaptation = Some(Adaptation { refine: vec![0.08], coarsen: vec![0.04] });
+    let adaptation = Adaptation { refine: vec![0.08], coarsen: vec![0.04], joints: false, contact: true };
+    let adaptation = Some(adaptation);
     let (_, adaptive) = flesh(Settings { adaptation, ..settings });
     let (found, most) = play(&adaptive);
     let apart = rms(&found, &exact) / rms(&exact, &bar.skin.points);
     println!("{most} of {unknowns} unknowns, {apart:.3} from all of them");
     assert!(3 * most <= unknowns && apart < 0.1, "{most} {apart}");
+}
+
+/// How far two shapes are apart over how far the second is from a third, RMS.
+fn apart(found: &[Vec3], exact: &[Vec3], still: &[Vec3]) -> f64 {
+    let rms =
+        |a: &[Vec3], b: &[Vec3]| a.iter().zip(b).map(|(a, b)| a.distance_squared(*b)).sum::<f64>().sqrt();
+    rms(found, exact) / rms(exact, still)
+}
+
+/// A fingertip strains the cells around it less than the first threshold, and yet dents what it touches.
+#[test]
+fn finer_functions_come_where_the_skin_is_pushed() {
+    let material = solid::Material { damping: 0.4, ..Settings::default().material };
+    let settings = Settings { cells: 80, levels: 1, material, ..Settings::default() };
+    let point = 15 * 12;
+    let play = |adaptation: Option<Adaptation>| {
+        let (bar, flesh) = flesh(Settings { adaptation, ..settings.clone() });
+        let mut player = Player::new(Kit::new(&flesh, Method::BlendedLinear, STEP).unwrap()).unwrap();
+        player.step(&bent(0.0, 0.0), 0.0).unwrap();
+        let mut counts = Vec::new();
+        let mut pushed = Vec::new();
+        for frame in 0..90 {
+            if frame < 45 {
+                player.push(point, Vec3::new(0.0, -20.0, 0.0)).unwrap();
+            }
+            player.step(&bent(0.0, 0.0), 1.0 / 30.0).unwrap();
+            counts.push(player.active_count());
+            if frame == 44 {
+                pushed = surface(&player);
+            }
+        }
+        (bar.skin.points, pushed, counts)
+    };
+    let (rest, exact, _) = play(None);
+    let only = |contact| Some(Adaptation { contact, joints: false, ..Adaptation::default() });
+    let [(_, with, counts), (_, without, coarse)] = [only(true), only(false)].map(play);
+    let depth = |points: &[Vec3]| points[point].distance(rest[point]);
+    println!("{:.4} m deep, {:.4} without, {:.4} by all", depth(&with), depth(&without), depth(&exact));
+    let [near, far] = [&with, &without].map(|found| apart(found, &exact, &rest));
+    println!("{near:.3} apart with {} functions, {far:.3} with {}", counts[44], coarse[44]);
+    let short = |points: &[Vec3]| (depth(&exact) - depth(points)).abs() / depth(&exact);
+    assert!(short(&with) < 0.1 && short(&without) > 0.3, "{} {}", short(&with), short(&without));
+    assert!(near < 0.8 * far, "{near} {far}");
+    assert!(coarse.iter().all(|count| *count == coarse[0]));
+    // on once, off once
+    let switches = counts.windows(2).filter(|pair| pair[0] != pair[1]).count();
+    assert!(switches <= 2 && counts[44] > coarse[0] && counts[89] == coarse[0], "{counts:?}");
+}
+
+/// Nobody paints an elbow: where the weights of two bones blend finer functions are there before it is strained.
+#[test]
+fn joints_have_finer_functions_by_themselves() {
+    let material = solid::Material { damping: 0.5, ..Settings::default().material };
+    let settings = Settings { cells: 80, levels: 1, material, ..Settings::default() };
+    let angle = 30.0_f64.to_radians();
+    let play = |method: Option<Method>, adaptation: Option<Adaptation>| {
+        let (_, flesh) = flesh(Settings { adaptation, ..settings.clone() });
+        let pose = |k: u32| bent((f64::from(k) / 15.0).min(1.0) * angle, 0.0);
+        let Some(method) = method else {
+            let mut engine = Nonlinear::new(&flesh, solid::Law::NeoHookean, Some(1)).unwrap();
+            (0..45).for_each(|k| _ = engine.step(&pose(k), 1.0 / 30.0).unwrap());
+            let active = engine.active().map_or(0, |active| active.iter().filter(|active| **active).count());
+            return (flesh.surface(engine.coefficients()), active);
+        };
+        let mut player = Player::new(Kit::new(&flesh, method, STEP).unwrap()).unwrap();
+        (0..45).for_each(|k| player.step(&pose(k), 1.0 / 30.0).unwrap());
+        (surface(&player), player.active_count())
+    };
+    for method in [Some(Method::BlendedLinear), None] {
+        let bar = bar(12, 20);
+        let (exact, _) = play(method, None);
+        let skin = common::skinned(&bar, &bent(angle, 0.0));
+        let only = |joints| {
+            Some(Adaptation { refine: vec![0.3], coarsen: vec![0.15], joints, ..Adaptation::default() })
+        };
+        let [(with, some), (without, few)] = [only(true), only(false)].map(|dials| play(method, dials));
+        let [near, far] = [with, without].map(|found| apart(&found, &exact, &skin));
+        println!("{method:?}: {near:.3} apart with {some} functions, {far:.3} with {few}");
+        assert!(near < 0.7 * far && some > few, "{method:?}: {near} {far}, {some} {few}");
+    }
 }
 
 /// In frames of its own every cell stands far turns: the bar keeps its volume bent and twisted, where linear skinning loses 13 and 51 %.

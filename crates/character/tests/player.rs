@@ -96,7 +96,7 @@ fn packed_and_read_again_it_moves_by_the_same_bits_and_resumes() {
 /// Blended with joints of their own; with functions that come and go; every cell in a frame of its own; with a joint that swings.
 #[test]
 fn nothing_is_allocated_after_it_is_made() {
-    let adaptation = Adaptation { refine: vec![0.02], coarsen: vec![0.01] };
+    let adaptation = Adaptation { refine: vec![0.02], coarsen: vec![0.01], ..Adaptation::default() };
     let adaptive = Settings { cells: 60, levels: 1, adaptation: Some(adaptation), ..Settings::default() };
     let swinging = Settings { free: vec![1], limits: vec![(1, 0.05)], ..small() };
     let coarse = Settings { cells: 60, ..Settings::default() };

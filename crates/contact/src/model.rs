@@ -176,6 +176,12 @@ impl BarrierContact {
         &self.report
     }
 
+    /// The attached points of the contacts that are active, by their numbers; one as often as it is in a contact.
+    pub fn touched(&self) -> impl Iterator<Item = u32> + '_ {
+        let points = self.active.iter().flat_map(|contact| contact.pair.points);
+        points.filter(|&point| (point as usize) < self.attachment.len())
+    }
+
     /// Where the obstacles' proxies are, one after the other.
     pub fn obstacle_positions(&self) -> &[Vec3] {
         &self.state.obstacle_positions

@@ -134,6 +134,21 @@ impl Body {
         &self.known
     }
 
+    /// Other points go exactly where the guide goes from now on: for functions that come and go. A [`Stepper`](crate::Stepper) that was made
+    /// for the body before is one no longer.
+    ///
+    /// # Panics
+    /// Where there are more or fewer flags than points, or a point that weighs nothing is set free.
+    pub fn set_known(&mut self, known: Vec<bool>) {
+        assert_eq!(known.len(), self.mass.len(), "a flag for every point");
+        let masses = self.mass.diagonal();
+        assert!(
+            known.iter().zip(masses).all(|(known, mass)| *known || *mass > 0.0),
+            "what is free weighs something"
+        );
+        self.known = known;
+    }
+
     /// How hard each average may pull, in newtons; infinite: as hard as it takes. Empty: all of them are.
     pub fn greatest_pulls(&self) -> &[f64] {
         &self.greatest_pulls

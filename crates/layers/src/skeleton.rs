@@ -157,7 +157,7 @@ pub struct SwingLimit {
     pub degrees: f64,
 }
 
-/// Finer functions come where flesh is strained, and go where it is not: strains, the first for level 1; the last one holds for all further levels.
+/// Finer functions come where flesh is strained or touched, and go where it is not: strains, the first for level 1; the last one holds for all further levels.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Adapting {
@@ -167,12 +167,16 @@ pub struct Adapting {
     /// They go where it has been strained less than this for a fifth of a second.
     #[schemars(inner(range(min = 0.0, max = 100.0)), extend("x-usual" = [0.0, 1.0]))]
     pub coarsen: Vec<f64>,
+    /// They come where the skin is touched, too: by an obstacle, or by itself.
+    pub contact: bool,
+    /// They are always there in joints, where the weights of several bones blend.
+    pub joints: bool,
 }
 
 impl Default for Adapting {
     fn default() -> Self {
-        let Adaptation { refine, coarsen } = Adaptation::default();
-        Self { refine, coarsen }
+        let Adaptation { refine, coarsen, contact, joints } = Adaptation::default();
+        Self { refine, coarsen, contact, joints }
     }
 }
 
@@ -235,7 +239,7 @@ impl Default for Skeleton {
 impl Settings for Skeleton {
     const KIND: &'static str = "skeleton";
     const SUMMARY: &'static str = "flesh around the bones of a skinned character";
-    const VERSION: u32 = 7;
+    const VERSION: u32 = 8;
 }
 
 impl Layer for Skeleton {
@@ -281,6 +285,11 @@ impl Layer for Skeleton {
                 &[("adaptation", self.adaptation.is_some())],
                 "`levels` is 0: there are no finer functions",
             );
+        }
+        if self.method != Solution::Nonlinear || self.contact.is_none() {
+            let turned = self.adaptation.as_ref().is_some_and(|adaptation| !adaptation.contact);
+            let why = "only nonlinear flesh with `contact` touches anything";
+            idle.say("adaptation", &[("contact", turned)], why);
         }
         if self.method != Solution::Blended || self.levels > 0 {
             let why = "only blended flesh without finer levels has joints of their own";

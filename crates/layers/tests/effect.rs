@@ -292,7 +292,7 @@ fn every_setting_of_skeleton_has_an_effect() {
     assert_told(&Case {
         input: "sample = \"arm\"",
         layers: &["kind = \"skeleton\"\ncells = 30\nlevels = 1\npre_roll = 0.05\nsteps_per_second = 96.0\n\
-            adaptation = { refine = [0.02], coarsen = [0.001] }\n\
+            adaptation = { refine = [0.2], coarsen = [0.001], joints = false }\n\
             pins = [{ point = 40, to = [0.6, 0.3, 0.0], frames = [0, 1] }, { near = [0.9, 0.15, 0.0], joint = \"upper\" }]\n"],
         frames: 4,
         turned: &[

@@ -98,10 +98,6 @@ pub(super) fn misfits(settings: &Skeleton) -> Vec<Diagnostic> {
         let message = "flesh in frames of every cell's own has no finer levels";
         say("levels", message, "raise `cells` instead, or take another `method`");
     }
-    if settings.method == Solution::Nonlinear && settings.adaptation.is_some() {
-        let message = "nonlinear flesh has all of its functions at all times";
-        say("adaptation", message, "leave it out, or set `method` to `blended`");
-    }
     if settings.method == Solution::Nonlinear && !settings.pins.is_empty() {
         let message = "points of nonlinear flesh cannot be pinned";
         say("pins", message, "set `method` to `corotated`, which bends as far");

@@ -67,7 +67,12 @@ impl Dials<'_> {
         Ok(character::Settings {
             cells,
             levels,
-            adaptation: adaptation.map(|Adapting { refine, coarsen }| Adaptation { refine, coarsen }),
+            adaptation: adaptation.map(|Adapting { refine, coarsen, contact, joints }| Adaptation {
+                refine,
+                coarsen,
+                contact,
+                joints,
+            }),
             joints: self.settings.joints == JointCells::Nonlinear,
             material: self.firm(self.settings.base_material().map_err(LayerError::new)?),
             materials,

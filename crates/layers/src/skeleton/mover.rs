@@ -1,13 +1,13 @@
 //! What moves flesh: a player with its fixed steps, or the engine.
 
 use character::{Error, Flesh, Kit, Nonlinear, Player};
-use contact::BarrierContact;
 use dynamics::{ContactModel, Effort};
 use geometry::Vec3;
 use glam::Mat4;
 use solid::Law;
 
 use super::Solution;
+use super::touch::Touch;
 
 pub(super) enum Mover {
     Player(Box<Player>),
@@ -29,14 +29,17 @@ impl Mover {
         pose: &[Mat4],
         time: f64,
         seconds: f64,
-        contact: Option<&mut BarrierContact>,
+        touch: Option<&mut Touch>,
     ) -> Result<Option<Effort>, Error> {
         match self {
             Self::Player(player) => player.step(pose, seconds).map(|()| None),
             Self::Engine(engine) => {
                 engine.set_time(time);
-                let contact = contact.map(|contact| contact as &mut dyn ContactModel);
-                engine.step_with_contact(pose, seconds, contact).map(Some)
+                let Some(touch) = touch else { return engine.step(pose, seconds).map(Some) };
+                let contact = &mut touch.collider.collision as &mut dyn ContactModel;
+                let effort = engine.step_with_contact(pose, seconds, Some(contact))?;
+                touch.touched().for_each(|point| engine.touch(point));
+                Ok(Some(effort))
             }
         }
     }
@@ -83,7 +86,9 @@ impl Mover {
     pub(super) fn active_count(&self) -> Option<usize> {
         match self {
             Self::Player(player) => player.active().map(|_| player.active_count()),
-            Self::Engine(_) => None,
+            Self::Engine(engine) => {
+                engine.active().map(|active| active.iter().filter(|active| **active).count())
+            }
         }
     }
 

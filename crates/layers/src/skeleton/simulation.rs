@@ -108,8 +108,7 @@ impl SkeletonSimulation {
     /// To the pose of the frame that ends `1/rate` after `time`; why that could not be done, where it could not.
     fn advance(&mut self, pose: &[Mat4], time: f64) -> Result<Outcome, LayerError> {
         let seconds = 1.0 / self.input.clip.frame_rate_hz;
-        let contact = self.touch.as_mut().map(|touch| &mut touch.collider.collision);
-        let error = match self.mover.step(pose, time, seconds, contact) {
+        let error = match self.mover.step(pose, time, seconds, self.touch.as_mut()) {
             Ok(effort) => return Ok(Outcome { effort, ..Outcome::default() }),
             Err(error) => error,
         };

@@ -13,6 +13,8 @@ use crate::shared::{Collider, Contact};
 /// The skin of the target as others meet it, and what it meets. Meshes that ride along neither touch nor are touched.
 pub(super) struct Touch {
     pub(super) collider: Collider,
+    /// The target's first point in the skin of all meshes.
+    start: usize,
 }
 
 impl Touch {
@@ -38,7 +40,12 @@ impl Touch {
             order,
             carried: anatomy.meshes.iter().map(|&(mesh, _)| mesh).collect(),
         };
-        Ok(Self { collider: Collider::new(vec![(skin, input.clone())], |_| 0, None)? })
+        Ok(Self { collider: Collider::new(vec![(skin, input.clone())], |_| 0, None)?, start })
+    }
+
+    /// Points of the skin of all meshes that touch something now; one as often as it does.
+    pub(super) fn touched(&self) -> impl Iterator<Item = usize> + '_ {
+        self.collider.collision.touched().map(|point| self.start + point as usize)
     }
 
     /// Takes obstacles at once to where they are at `time`.
