@@ -28,6 +28,7 @@
 mod active;
 mod adaptation;
 mod bones;
+mod bytes;
 mod corotated;
 mod error;
 mod flesh;

@@ -23,6 +23,8 @@
 //! Differs: the paper leaves d in world axes, takes T where the step begins, damps against the world, and has no inertia
 //! in turning axes.
 
+mod packed;
+
 use std::sync::Arc;
 
 use dynamics::{Basis, Elements, Energy, GuideSample, Mass, Reduced};

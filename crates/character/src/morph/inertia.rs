@@ -13,8 +13,8 @@
 use geometry::{Mat3, Vec3};
 use glam::DAffine3;
 
+use crate::bytes::{Reader, Writer};
 use crate::frames::Frame;
-use crate::kit::{Reader, Writer};
 
 use super::basis::weighted;
 

@@ -1,7 +1,7 @@
 //! How much of every target there is, in every region of the flesh, at a pose.
 
 use crate::Error;
-use crate::kit::{Reader, Writer};
+use crate::bytes::{Reader, Writer};
 
 use super::locality::Locality;
 use super::{Kernel, Limit, PoseSpace, PoseWeights};

@@ -4,7 +4,7 @@ use geometry::{Mat3, Vec3};
 use glam::DAffine3;
 
 use crate::Error;
-use crate::kit::{Reader, Writer};
+use crate::bytes::{Reader, Writer};
 
 use super::inertia::ReducedMass;
 use super::interpolation::Interpolation;
@@ -145,9 +145,9 @@ fn read(input: &mut Reader) -> Option<MorphKit> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kit::checksum;
+    use crate::bytes::damaged;
     use crate::{Joint, Morph, MorphLaw, MorphPlayer, MorphSettings, Skin, Target};
-    use geometry::{Random, TetMesh};
+    use geometry::TetMesh;
     use glam::Mat4;
     use solid::Material;
 
@@ -190,25 +190,8 @@ mod tests {
     #[test]
     fn changed_bytes_with_a_checksum_that_fits_do_not_break_a_player() {
         let sound = bytes();
-        let body = sound.len() - 8;
-        let mut random = Random::new(17);
-        let mut number = move |below: usize| random.below(below);
         let (mut refused, mut played) = (0, 0);
-        for _ in 0..600 {
-            let mut changed = sound[..body].to_vec();
-            for _ in 0..1 + number(3) {
-                let at = MAGIC.len() + number(body - MAGIC.len());
-                changed[at] = match number(4) {
-                    0 => 0,
-                    1 => 255,
-                    _ => changed[at] ^ (1 << number(8)),
-                };
-            }
-            if number(8) == 0 {
-                changed.truncate(MAGIC.len() + number(body - MAGIC.len()));
-            }
-            let sum = checksum(&changed);
-            changed.extend(sum.to_le_bytes());
+        for changed in damaged(&sound, MAGIC, 600) {
             match MorphPlayer::read(&changed) {
                 Err(error) => {
                     assert!(!error.to_string().is_empty());

@@ -9,7 +9,7 @@ use faer::Mat;
 use geometry::Mat3;
 use linear::{Error as LinearError, symmetric_eigen};
 
-use crate::kit::{Reader, Writer};
+use crate::bytes::{Reader, Writer};
 
 /// The numbers of a pose, before and after they are reduced.
 #[derive(Clone, Debug, PartialEq)]

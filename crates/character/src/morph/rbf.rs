@@ -8,7 +8,7 @@ use faer::Mat;
 use faer::prelude::*;
 
 use crate::Error;
-use crate::kit::{Reader, Writer};
+use crate::bytes::{Reader, Writer};
 
 /// φ.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]

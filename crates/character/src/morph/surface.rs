@@ -3,7 +3,7 @@
 use geometry::Vec3;
 use glam::{Affine3A, Vec3A};
 
-use crate::kit::{Reader, Writer};
+use crate::bytes::{Reader, Writer};
 
 /// Points to a block.
 const BLOCK: usize = 16;
