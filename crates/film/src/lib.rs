@@ -40,7 +40,7 @@ pub use error::Error;
 pub use look::FilmLook;
 pub use pass::{Artwork, Pass, RingLook, SmearLook, VolumeView};
 pub use renderer::FilmRenderer;
-pub use report::{Curve, Curves, PAGE_STYLE, escape, number};
+pub use report::{Curve, Curves, PAGE_STYLE, escape, number, plot_picture};
 pub use sketches::sketch_pictures;
 
 /// Bakes all layers of a shot, then writes its outputs and its report. As soon as the first frame is baked, `NAME.first.png` shows it, until the

@@ -42,6 +42,29 @@ pub(crate) fn figures(shot: &Shot, bake: &Bake) -> serde_json::Value {
     json::report(shot, bake)
 }
 
+/// A plot of a report as an SVG document that stands alone, for a book: `layer` is one of the layers of `report.json`, `title` a figure of it or
+/// what figures begin with that belong together, and `lines` what comes behind it, in the order of the colours; none: all there are.
+pub fn plot_picture(layer: &serde_json::Value, title: &str, lines: &[&str]) -> Option<String> {
+    let figures = layer["figures"].as_object()?;
+    let mut found: Vec<(&str, &serde_json::Value)> = figures
+        .iter()
+        .filter_map(|(name, figure)| match name.strip_prefix(title)? {
+            "" => Some(("", figure)),
+            line => Some((line.strip_prefix('/')?, figure)),
+        })
+        .collect();
+    if !lines.is_empty() {
+        found.retain(|(line, _)| lines.contains(line));
+        found.sort_by_key(|(line, _)| lines.iter().position(|other| other == line));
+    }
+    let unit = found.first()?.1["unit"].as_str().unwrap_or_default().to_owned();
+    let series = found.into_iter().map(|(line, figure)| Series {
+        name: line.to_owned(),
+        values: figure["values"].as_array().into_iter().flatten().map(serde_json::Value::as_f64).collect(),
+    });
+    Some(plot::picture(&PlotData { title: title.to_owned(), unit, series: series.collect() }))
+}
+
 /// A number over time.
 pub(crate) struct Series {
     /// What stands in the legend.

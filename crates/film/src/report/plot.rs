@@ -16,6 +16,21 @@ const BOTTOM: f64 = 30.0;
 /// Columns that answer to the pointer; more would be thinner than a pixel.
 const MOST_COLUMNS: usize = 280;
 
+/// What the page's style says about plots, in its light colours, for a picture without a page.
+const PICTURE_STYLE: &str = "text{font-family:sans-serif;fill:#23211e}.title{font-size:13px;font-weight:600}\
+.tick{font-size:11px;fill:#6f6a62}.grid{stroke:#eee9e0}.line{fill:none;stroke-width:1.8;stroke-linejoin:round}.area{opacity:.12}.hover{fill:none}\
+.line.s0{stroke:#c8553d}.line.s1{stroke:#2f6f8f}.line.s2{stroke:#7a8b3a}.line.s3{stroke:#8a5a9e}.line.s4{stroke:#b98a2f}\
+.area.s0,.key.s0,.dot.s0{fill:#c8553d}.key.s1,.dot.s1{fill:#2f6f8f}.key.s2,.dot.s2{fill:#7a8b3a}.key.s3,.dot.s3{fill:#8a5a9e}.key.s4,.dot.s4{fill:#b98a2f}";
+
+/// Draws a plot as an SVG document that stands alone, on white.
+pub(super) fn picture(plot: &PlotData) -> String {
+    let drawn = svg(plot);
+    let Some((_, rest)) = drawn.split_once('>') else { return drawn };
+    format!(
+        r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}"><style>{PICTURE_STYLE}</style><rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>{rest}"#
+    )
+}
+
 /// Draws a plot. Colours come from the page's style by the classes `s0` to `s4`.
 pub(super) fn svg(plot: &PlotData) -> String {
     let count = plot.series.iter().map(|series| series.values.len()).max().unwrap_or(0);
@@ -293,6 +308,19 @@ mod tests {
         let numbers = [0.0, 1e-4, -2.5e-7, 3.14159e-9, 1e-3, 12.0, 0.05, 1234.5678, 1e6, 1.5e7];
         let shown = ["0", "1e-4", "-2.5e-7", "3.14e-9", "0.001", "12", "0.05", "1235", "1e6", "1.5e7"];
         assert_eq!(numbers.map(number), shown);
+    }
+
+    #[test]
+    fn a_picture_has_its_own_style() {
+        let series = vec![Series { name: "a".into(), values: vec![Some(1.0), Some(2.0)] }];
+        let text = picture(&PlotData { title: "t".into(), unit: "m".into(), series });
+        assert!(text.starts_with("<svg xmlns=") && text.ends_with("</svg>"));
+        for class in ["title", "tick", "grid", "line", "area", "key", "hover"] {
+            assert!(
+                text.contains(&format!("class=\"{class}")) && text.contains(&format!(".{class}")),
+                "{class}"
+            );
+        }
     }
 
     #[test]
