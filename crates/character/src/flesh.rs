@@ -13,6 +13,7 @@ use crate::bones::{Bone, End, Joint, Skin, carriers};
 use crate::frames::Frame;
 use crate::limits::Limit;
 use crate::regions::{Shares, regions, shares_at};
+use crate::webs::{Kinship, Unwebbed, without_webs};
 
 /// Dials of flesh.
 #[derive(Clone, Debug, PartialEq)]
@@ -139,7 +140,8 @@ pub struct Flesh {
     /// Regions of every function, level 0 first.
     pub(crate) shares: Vec<Shares>,
     pub(crate) pieces: Vec<Piece>,
-    /// Values of the functions at the points of the skin.
+    /// Which tets of the finest level carry the points of the skin, and the values of the functions there.
+    pub(crate) embedding: Embedding,
     pub(crate) surface: Prolongation,
     /// How far the skin is from each bone.
     pub(crate) thickness: Vec<f64>,
@@ -162,7 +164,9 @@ impl Flesh {
         let (bones, segments) = placed_bones(joints, &skin, &settings);
         let made =
             LatticeMaking { cells: settings.cells }.around(&skin.points, &skin.triangles, &segments)?;
-        Self::in_lattice(joints, skin, made.lattice, bones, made.chains, settings)
+        let Unwebbed { lattice, chains, kinship } =
+            without_webs(joints, &skin, &bones, made.lattice, made.chains)?;
+        Self::of_kinship(joints, skin, lattice, Some(&kinship), bones, chains, settings)
     }
 
     /// The same in a lattice that somebody made. Bones that are no edges of it are made such where all cells are tets, and held softly
@@ -197,13 +201,34 @@ impl Flesh {
         chains: Vec<Vec<u32>>,
         settings: Settings,
     ) -> Result<Self, Error> {
+        Self::of_kinship(joints, skin, lattice, None, bones, chains, settings)
+    }
+
+    /// The same where it is known whose skin each cell carries.
+    fn of_kinship(
+        joints: &[Joint],
+        skin: Skin,
+        lattice: Lattice,
+        kinship: Option<&Kinship>,
+        bones: Vec<Bone>,
+        chains: Vec<Vec<u32>>,
+        settings: Settings,
+    ) -> Result<Self, Error> {
         check(&settings)?;
         let skin = skin.checked(joints)?;
         check_paints(&settings, skin.points.len())?;
         let edges: Vec<[u32; 2]> =
             chains.iter().flat_map(|chain| chain.windows(2)).map(|pair| [pair[0], pair[1]]).collect();
         let hierarchy = Hierarchy::new(&lattice, settings.levels, &edges)?;
-        let surface = hierarchy.at(&skin.points)?;
+        let embedding = match kinship {
+            Some(kinship) => kinship.embedding(hierarchy.mesh(), hierarchy.cells(), &skin)?,
+            None => Embedding::new(hierarchy.mesh(), &skin.points)?,
+        };
+        let carried = embedding.corners().iter().zip(embedding.weights());
+        let carried =
+            carried.map(|(&corners, &weights)| corners.into_iter().zip(weights).collect::<Vec<_>>());
+        let points = hierarchy.mesh().points().len();
+        let surface = hierarchy.values().then(&Prolongation::new(points, carried));
         let carriers = carriers(joints, &settings.free);
         let shares_of = |skin: &Skin| regions(&lattice, &surface, skin, &bones, &chains, joints.len());
         let painted = skin.painted(&settings.painted_regions);
@@ -263,6 +288,7 @@ impl Flesh {
             known,
             shares,
             pieces,
+            embedding,
             surface,
             thickness,
             limits,

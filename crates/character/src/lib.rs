@@ -44,6 +44,7 @@ mod ride;
 mod stretches;
 mod swing;
 mod unfold;
+mod webs;
 
 pub use adaptation::Adaptation;
 pub use bones::{Bone, End, Joint, Skin};
