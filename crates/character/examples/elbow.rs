@@ -9,7 +9,7 @@ mod common;
 
 use std::time::Instant;
 
-use character::{Error, Flesh, Kit, Method, Nonlinear, Player, Settings};
+use character::{Error, Flesh, Kit, Method, Nonlinear, Player, Settings, SmoothSkin};
 use common::{BLEND, Bar, RADIUS, bar, bent, bulge, skinned, volume};
 use geometry::Vec3;
 use glam::Mat4;
@@ -72,7 +72,17 @@ fn main() -> Result<(), Error> {
                     None => {
                         let mut engine = Nonlinear::new(&flesh, Law::NeoHookean, Some(1))?;
                         settle(|pose, seconds| engine.step(pose, seconds).map(drop), angle, twist)?;
-                        flesh.surface(engine.coefficients())
+                        let carried = flesh.surface(engine.coefficients());
+                        tell(
+                            &format!("{name}, {cells} cells, by cells"),
+                            &bar,
+                            &carried,
+                            angle,
+                            twist,
+                            begun,
+                        );
+                        let skin = SmoothSkin::new(&flesh, &bar.skin.points);
+                        skin.surface(&flesh.points(engine.coefficients()))
                     }
                 };
                 tell(&format!("{name}, {cells} cells"), &bar, &points, angle, twist, begun);

@@ -41,6 +41,7 @@ mod player;
 mod region;
 mod regions;
 mod ride;
+mod smooth_skin;
 mod stretches;
 mod swing;
 mod unfold;
@@ -57,4 +58,5 @@ pub use morph::{
 };
 pub use nonlinear::Nonlinear;
 pub use player::Player;
+pub use smooth_skin::SmoothSkin;
 pub use stretches::{Stretch, dual_quaternions};

@@ -4,7 +4,7 @@
 
 mod common;
 
-use character::{Flesh, Kit, Method, Nonlinear, Player, Settings};
+use character::{Flesh, Kit, Method, Nonlinear, Player, Settings, SmoothSkin};
 use common::{BLEND, RADIUS, bar, bent, bulge, skinned, volume};
 use geometry::Vec3;
 use glam::Mat4;
@@ -176,4 +176,28 @@ fn blended_is_near_to_nonlinear_where_global_linear_is_warped() {
     assert!(linear > 5.0 * joints, "{linear} {joints}");
     // 4.3 times as far
     assert!(linear > 4.0 * blended, "{linear} {blended}");
+}
+
+/// Linear maps to round-off; of a bar that is bent evenly, which is not linear, about half of what cells alone are off by.
+#[test]
+fn a_smooth_skin_does_not_show_the_cells_it_rides_in() {
+    let bar = bar(24, 60);
+    let flesh = Flesh::new(&bar.joints, bar.skin.clone(), settings(300)).unwrap();
+    let skin = SmoothSkin::new(&flesh, &bar.skin.points);
+    let lattice = flesh.lattice().points();
+    let place = |map: &dyn Fn(Vec3) -> Vec3| lattice.iter().map(|p| map(*p)).collect::<Vec<_>>();
+    let off = |points: &[Vec3], map: &dyn Fn(Vec3) -> Vec3| {
+        let squares = points.iter().zip(&bar.skin.points).map(|(x, p)| x.distance_squared(map(*p)));
+        (squares.sum::<f64>() / points.len() as f64).sqrt()
+    };
+    let linear = |p: Vec3| Vec3::new(1.3 * p.x + 0.4 * p.y, p.y - 0.2 * p.z, 0.9 * p.z + 0.1 * p.x) + Vec3::X;
+    assert!(off(&skin.surface(&place(&linear)), &linear) < 1e-12);
+    let evenly = |p: Vec3| {
+        let (sine, cosine) = (0.8 * p.x).sin_cos();
+        Vec3::new((1.25 - p.y) * sine, 1.25 - (1.25 - p.y) * cosine, p.z)
+    };
+    let x = place(&evenly);
+    let [smooth, by_cells] = [skin.surface(&x), flesh.surface(&x)].map(|points| off(&points, &evenly));
+    println!("{smooth:.5} m off, by cells alone {by_cells:.5}");
+    assert!(smooth < 0.6 * by_cells, "{smooth} {by_cells}");
 }

@@ -1,6 +1,6 @@
 //! Flesh in motion, frame by frame.
 
-use character::Stretch;
+use character::{SmoothSkin, Stretch};
 use dynamics::{CUT_SIZES, Effort, Steps};
 use geometry::{Bounds, Vec3};
 use glam::Mat4;
@@ -27,6 +27,8 @@ pub(super) struct SkeletonSimulation {
     swing: Swing,
     mover: Mover,
     touch: Option<Touch>,
+    /// Where a bake alone shows flesh; a game has it carried by its cells.
+    smooth: Option<SmoothSkin>,
     pins: Pins,
     follow: Option<Vec<f32>>,
     pre_roll: f64,
@@ -57,6 +59,8 @@ impl SkeletonSimulation {
         let mover = Mover::new(flesh, settings.method, frame / steps).map_err(LayerError::new)?;
         let touch = settings.contact.as_ref().filter(|_| settings.method == Solution::Nonlinear);
         let touch = touch.map(|contact| Touch::new(contact, input, &anatomy, mover.known())).transpose()?;
+        let smooth =
+            (settings.method == Solution::Nonlinear).then(|| SmoothSkin::new(flesh, &anatomy.skin.points));
         let follow =
             settings.follow.as_ref().map(|follow| follow.weights(&input.clip, input.mesh, &input.files));
         let report = flesh.report();
@@ -91,6 +95,7 @@ impl SkeletonSimulation {
             input: input.clone(),
             mover,
             touch,
+            smooth,
             pins: Pins::new(&settings.pins, input, start_of(&anatomy.meshes, input.mesh)),
             follow: follow.transpose()?,
             pre_roll: settings.pre_roll,
@@ -287,7 +292,11 @@ impl Simulation for SkeletonSimulation {
             0 => self.begin(&pose, &steps),
             _ => self.go_on(index, &pose, &steps),
         }?;
-        let points = self.anatomy.flesh.surface(self.mover.coefficients());
+        let (flesh, coefficients) = (&self.anatomy.flesh, self.mover.coefficients());
+        let points = match &self.smooth {
+            Some(skin) => skin.surface(&flesh.points(coefficients)),
+            None => flesh.surface(coefficients),
+        };
         if let Some(point) = points.iter().position(|p| !p.is_finite()) {
             return Err(LayerError::new(format!("point {point} left the world"))
                 .with_help("raise `damping` or `young`"));
