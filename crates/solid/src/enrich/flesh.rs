@@ -471,9 +471,10 @@ fn move_rigidly(pieces: &[Vec<usize>], rest: &[Vec3], positions: &mut [Vec3], ex
 
 #[cfg(test)]
 mod tests {
-    use geometry::Mat3;
+    use geometry::{Mat3, TetMesh};
 
     use super::*;
+    use crate::{Law, Material, surface_rows};
 
     /// A piece that was bent comes out in its rest shape, where it lies nearest; what follows exactly stays, and so does the rest.
     #[test]
@@ -494,5 +495,62 @@ mod tests {
         assert!((positions[0].distance(positions[1]) - 1.0).abs() < 1e-12);
         assert!((positions[1].distance(positions[2]) - 2.0_f64.sqrt()).abs() < 1e-12);
         assert_eq!([positions[3], positions[4]], [held, other]);
+    }
+
+    /// What is told: averages that leave nothing free, a cut once, a fit that stays away where detail does not make up for it, and strain.
+    #[test]
+    fn flesh_tells_where_its_physics_is_off() {
+        let mesh = TetMesh::box_grid([1; 3], Vec3::splat(0.1)).expect("tets");
+        let count = mesh.points().len();
+        let areas = geometry::vertex_areas(mesh.points(), &mesh.boundary_faces());
+        let embedding = Embedding::new(&mesh, mesh.points()).expect("an embedding");
+        let patch = |v: usize| (0..count).map(|p| f64::from(u8::from(p == v))).collect::<Vec<f64>>();
+        let rows = |held: usize| surface_rows(&embedding, &(0..held).map(patch).collect::<Vec<_>>());
+        let stretched: Vec<Vec3> = mesh.points().iter().map(|p| *p * Vec3::new(1.1, 1.0, 1.0)).collect();
+        let window = Window::new(0, 24.0, [None, None, Some(mesh.points().into()), None]);
+        let made = |averages: Option<AverageRows>, simulate: bool, detail: bool| {
+            let material = Material::preset("jelly").expect("a preset");
+            let solid = Solid::new(&mesh, Law::Stvk, &material).expect("a solid");
+            let keys = vec![WeightKey { time: 0.0, weights: vec![0.0; count] }];
+            let surface = EmbeddedSurface { mesh: &mesh, embedding: &embedding, areas: &areas };
+            let settings = EnrichSettings { simulate, detail, ..EnrichSettings::default() };
+            FleshActor::new(&surface, solid, keys, None, averages, settings).expect("flesh").0
+        };
+        let told = |actor: &mut FleshActor| actor.report(&State::at_rest(stretched.clone()), &window);
+        let fallbacks = |averages: Option<AverageRows>, simulate: bool| {
+            told(&mut made(averages, simulate, true)).fallbacks
+        };
+        let all = fallbacks(Some(rows(count)), true);
+        assert!(
+            all.len() == 1 && all[0].starts_with(&format!("{count} averages hold all of the {count} points"))
+        );
+        assert_eq!(fallbacks(Some(rows(count - 1)), true), Vec::<String>::new());
+        assert_eq!(fallbacks(Some(rows(count).compliant(1e-2)), true), Vec::<String>::new());
+        assert_eq!(fallbacks(Some(rows(count)), false), Vec::<String>::new());
+        assert_eq!(fallbacks(None, true), Vec::<String>::new());
+
+        let mut cut = made(None, true, true);
+        cut.was_cut = true;
+        let twice = [told(&mut cut).fallbacks, told(&mut cut).fallbacks];
+        assert!(twice[0].len() == 1 && twice[0][0].contains("cuts here") && twice[1].is_empty(), "{twice:?}");
+
+        for (detail, share, is_told) in [(false, 1.6, true), (false, 1.4, false), (true, 1.6, false)] {
+            let mut actor = made(None, true, detail);
+            let error = share * actor.settings.fit_tolerance;
+            actor.fitted = Fitted { error, iterations: 7, ..Fitted::default() };
+            let report = told(&mut actor);
+            assert_eq!(
+                report.warnings.len(),
+                usize::from(is_told),
+                "{detail} {share}: {:?}",
+                report.warnings
+            );
+            let figure = |name: &str| report.figures.iter().find(|figure| figure.0 == name).map(|f| f.2);
+            assert_eq!((figure("fit/error"), figure("effort/fit iterations")), (Some(error), Some(7.0)));
+            let (largest, mean) = actor.solid.strain(&stretched);
+            assert!(largest > 0.05 && mean > 0.05, "{largest} {mean}");
+            assert_eq!(figure("strain/tets, largest"), Some(100.0 * largest));
+            assert_eq!(figure("strain/tets, mean"), Some(100.0 * mean));
+        }
     }
 }
