@@ -3,6 +3,7 @@
 
 mod figure;
 mod held;
+mod loads;
 mod paths;
 mod physics;
 mod retarget;
@@ -124,7 +125,16 @@ impl Layer for Motion {
             found.push(Diagnostic::new("prior", message).with_help("give `keys` and leave out `follow`"));
         }
         found.extend(self.mistaken_paths(&input.clip));
+        if found.is_empty() {
+            let loads = loads::out_of_range(self, &input.clip).into_iter();
+            found.extend(loads.filter(|(is_refused, _)| *is_refused).map(|(_, told)| told));
+        }
         found
+    }
+
+    fn unusual(&self, input: &Target) -> Vec<Diagnostic> {
+        let loads = loads::out_of_range(self, &input.clip).into_iter();
+        loads.filter(|(is_refused, _)| !is_refused).map(|(_, told)| told).collect()
     }
 
     fn idle(&self, input: &Target) -> Vec<Diagnostic> {

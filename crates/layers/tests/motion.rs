@@ -2,7 +2,7 @@
 
 use clip::Clip;
 use glam::Vec3;
-use layers::{Band, Belt, Footing, Footsteps, MeshFooting, Motion, Pushing, Slope};
+use layers::{Band, Belt, Footing, Footsteps, MeshFooting, Motion, Physique, Pushing, Slope, Worn};
 use samples::Walker;
 use shot::{Layer, Target};
 
@@ -459,8 +459,7 @@ fn a_long_walk_goes_on_from_a_checkpoint() {
     let walker = Walker { strides: 14, cell: 0.06, slide: 0.02, tremble: 0.0, frame_rate_hz: 30.0 };
     let clip = walker.clip();
     let target = Target { clip: clip.clone(), mesh: 0, files: clip::Files::default() };
-    let settings =
-        Motion { body: layers::Physique { mass: Some(72.0), ..Default::default() }, ..Motion::default() };
+    let settings = Motion { body: Physique { mass: Some(72.0), ..Default::default() }, ..Motion::default() };
     let mut whole = settings.prepare(&target).unwrap();
     let last = clip.frame_count() - 1;
     let stopped = last - 20;
@@ -533,4 +532,54 @@ fn what_is_drawn_over_a_motion_is_kept() {
     };
     let paths: Vec<String> = wrong.check(&target).iter().map(|found| found.path().to_string()).collect();
     assert_eq!(paths, ["drags.0.joint", "footsteps", "method", "drags.0.at", "trajectories.0"]);
+}
+
+/// Pushes, springs, what is worn and a belt are measured by the figure: beyond some hundred of its weights, and on a belt that its feet know
+/// nothing of, `check` refuses what had no solution; a light figure takes less than a heavy one.
+#[test]
+fn loads_are_measured_by_the_figure() {
+    let target = |clip: Clip| Target { clip, mesh: 0, files: clip::Files::default() };
+    let walks = target(stroll());
+    let runs = target(spoilt(|index, pose| pose[0].translation.z -= 9.0 * index as f32 / 30.0));
+    let with = |mass: f64| Motion {
+        body: Physique { mass: Some(mass), ..Physique::default() },
+        ..Motion::default()
+    };
+    let pushed = |force: f64, mass: f64| {
+        let push = Pushing { joint: "Chest".into(), from: 0.1, to: 0.3, force: [0.0, 0.0, force] };
+        Motion { pushes: vec![push], ..with(mass) }
+    };
+    let pulled = |stiffness: f64| {
+        let band = Band { joint: "Chest".into(), to: [3.0, 1.0, 0.0], stiffness, rest: 0.0 };
+        Motion { springs: vec![band], ..with(70.0) }
+    };
+    let worn = |mass: f64| {
+        let add = vec![Worn { joint: "Chest".into(), mass }];
+        Motion { body: Physique { mass: Some(70.0), add, ..Physique::default() }, ..Motion::default() }
+    };
+    let belt = |speed: f64| Motion {
+        ground: Some(Footing::Belt(Belt { belt: [0.0, 0.0, speed], height: None })),
+        ..with(70.0)
+    };
+    let paths = |found: Vec<shot::Diagnostic>| -> Vec<String> {
+        assert!(found.iter().all(|found| found.remedy().is_some()), "{found:?}");
+        found.iter().map(|found| found.path().to_owned()).collect()
+    };
+    let judged = |settings: Motion, on: &Target| (paths(settings.check(on)), paths(settings.unusual(on)));
+    let (fine, none) = ((vec![], vec![]), Vec::<String>::new());
+    assert_eq!(judged(pushed(5e3, 70.0), &walks), fine);
+    assert_eq!(judged(pushed(-2e4, 70.0), &walks), (none.clone(), vec!["pushes[0].force".into()]));
+    assert_eq!(judged(pushed(1e6, 70.0), &walks).0, ["pushes[0].force"]);
+    assert_eq!(judged(pushed(5e3, 4.0), &walks).0, ["pushes[0].force"]);
+    assert_eq!(judged(pulled(500.0), &walks), fine);
+    assert_eq!(judged(pulled(5e3), &walks), (none.clone(), vec!["springs[0].stiffness".into()]));
+    assert_eq!(judged(pulled(1e6), &walks).0, ["springs[0].stiffness"]);
+    assert_eq!(judged(worn(30.0), &walks), fine);
+    assert_eq!(judged(worn(300.0), &walks), (none.clone(), vec!["body.add[0].mass".into()]));
+    assert_eq!(judged(worn(1e5), &walks), (none.clone(), vec!["body.add[0].mass".into()]));
+    assert_eq!(judged(belt(-1.0), &walks), fine);
+    assert_eq!(judged(belt(-20.0), &walks).0, ["ground.belt"]);
+    // feet that go with a fast belt are no matter, and on a still one they are
+    assert_eq!(judged(belt(-9.0), &runs), fine);
+    assert_eq!(judged(belt(0.0), &runs).0, ["ground.belt"]);
 }

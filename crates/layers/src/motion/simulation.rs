@@ -7,6 +7,7 @@ use shot::{FrameResult, LayerError, Simulation, Target};
 use super::explained;
 use super::figure::Figure;
 use super::held::Held;
+use super::loads;
 use super::told::Told;
 
 /// Whether a motion that has not settled holds all the same what the layer promises: there is one nearer to the input, that is all.
@@ -103,20 +104,8 @@ impl MotionSimulation {
                 feet.map(|joint| data.point(body, joint, Vec3::ZERO)).collect()
             })
             .collect();
-        let count = places.first().map_or(0, Vec::len);
-        let speeds: Vec<Vec3> = (places.windows(2))
-            .filter_map(|pair| {
-                let height = |&joint: &usize| pair[0][joint].y + pair[1][joint].y;
-                let lowest = (0..count).min_by(|a, b| height(a).total_cmp(&height(b)))?;
-                Some((pair[1][lowest] - pair[0][lowest]) * rate)
-            })
-            .collect();
-        let middle = |axis: usize| {
-            let mut list: Vec<f64> = speeds.iter().map(|speed| speed[axis]).collect();
-            list.sort_by(f64::total_cmp);
-            list.get(list.len() / 2).copied()
-        };
-        let [x, z] = [middle(0)?, middle(2)?];
+        let speeds = loads::speeds(&places, rate);
+        let [x, z] = loads::standing(&places, rate)?;
         let steady = speeds.iter().filter(|v| (v.x - x).hypot(v.z - z) < 0.3 * x.hypot(z)).count();
         let (from, to) = (take.roots.first()?, take.roots.last()?);
         let stays = (*to - *from).length() < 0.3 * x.hypot(z) * speeds.len() as f64 / rate;
