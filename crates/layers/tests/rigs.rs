@@ -134,6 +134,29 @@ fn what_only_hangs_on_a_hand_goes_on_as_it_was() {
     );
 }
 
+/// A helmet is no skin: it hangs on a joint, and goes where that goes.
+#[test]
+fn what_hangs_on_a_joint_goes_with_it() {
+    let plain = stroll();
+    let mut clip = Walker { strides: 1, cell: 0.06, frame_rate_hz: 30.0, ..Walker::default() }.clip();
+    assert_eq!(clip.frame_count(), plain.frame_count());
+    let head = joint(&clip, "Head");
+    clip.meshes[0].skin = None;
+    clip.meshes[0].parent = Some(head);
+    let (frames, _, _) = baked(&Motion::default(), &clip);
+    let skeleton = clip.skeleton.as_ref().unwrap();
+    let (mut off, mut moved) = (0.0_f32, 0.0_f32);
+    for (before, after) in all(&clip).iter().zip(&frames) {
+        let [was, is] = [before, after].map(|frame| skeleton.world_from_joints(&frame.pose)[head]);
+        for (a, b) in before.points[0].iter().zip(&after.points[0]) {
+            let own = is * was.inverse();
+            off = off.max(own.transform_point3(Vec3::from(*a)).distance(Vec3::from(*b)));
+            moved = moved.max(Vec3::from(*a).distance(Vec3::from(*b)));
+        }
+    }
+    assert!(off < 1e-5 && moved > 5e-3, "{off} {moved}");
+}
+
 /// A joint on the floor that carries pelvis and controls: the pelvis floats, controls are no part of the body.
 #[test]
 fn controls_beside_a_moving_pelvis_are_left_alone() {

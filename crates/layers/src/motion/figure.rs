@@ -161,7 +161,7 @@ impl Figure {
         Ok(Self { joints, take, unit, first, held, offsets })
     }
 
-    /// Frame `index` of a clip with the figure as a take has it; skinned meshes follow.
+    /// Frame `index` of a clip with the figure as a take has it; meshes on its joints follow.
     pub(super) fn frame(&self, clip: &Clip, take: &Take, index: usize) -> Result<Frame, clip::Error> {
         self.frame_from(clip, take, index, self.first)
     }
@@ -189,10 +189,19 @@ impl Figure {
             let translation = self.offsets[k].unwrap_or(translation);
             frame.pose[joint] = Transform { translation, rotation: take.rotations[at][k].as_quat(), scale };
         }
+        let before = worlds;
         let worlds = skeleton.world_from_joints(&frame.pose);
         for (mesh, points) in clip.meshes.iter().zip(&mut frame.points) {
-            if let Some(skin) = &mesh.skin {
-                *points = skin.deform(&mesh.rest_points, &worlds);
+            match (&mesh.skin, mesh.parent) {
+                (Some(skin), _) => *points = skin.deform(&mesh.rest_points, &worlds),
+                // a helmet, a sword: as its joint goes
+                (None, Some(joint)) if worlds[joint] != before[joint] => {
+                    let moved = worlds[joint].as_dmat4() * before[joint].as_dmat4().inverse();
+                    points.iter_mut().for_each(|point| {
+                        *point = moved.transform_point3(Vec32::from(*point).as_dvec3()).as_vec3().to_array();
+                    });
+                }
+                _ => {}
             }
         }
         Ok(frame)
