@@ -410,8 +410,7 @@ impl Posterior for Motions<'_> {
                 return Some((Place { off, tangent: tangent.to_vec(), iterate }, energy));
             }
             let worst = (sizes[0] / ZERO[0]).max(sizes[1] / ZERO[1]);
-            // written so that NaN ends it too
-            if !(worst < 20.0 * least) {
+            if worst.is_nan() || worst >= 20.0 * least {
                 return None;
             }
             least = least.min(worst);
