@@ -262,6 +262,18 @@ impl Layer for Morph {
                 "`creep` is 0: it never gives way",
             );
         }
+        for (k, target) in self.targets.iter().enumerate() {
+            let Ok(made) = target.made_of(self) else { continue };
+            let bare = MorphTarget { material: None, ..target.clone() };
+            let same = target.material.is_some() && bare.made_of(self).is_ok_and(|bare| bare == made);
+            let why = "it has all of its numbers without";
+            idle.say(&format!("targets[{k}]."), &[("material", same)], why);
+            for (n, region) in target.regions.iter().enumerate() {
+                let bare = TargetRegion { material: None, ..region.clone() };
+                let same = region.material.is_some() && bare.made_of(made).ok() == region.made_of(made).ok();
+                idle.say(&format!("targets[{k}].regions[{n}]."), &[("material", same)], why);
+            }
+        }
         idle.say_contact(self.contact.as_ref());
         idle.0
     }

@@ -296,6 +296,10 @@ impl Layer for Skeleton {
             idle.say("", &[("joints", self.joints != plain.joints)], why);
         }
         idle.say_contact(self.contact.as_ref());
+        for (k, pin) in self.pins.iter().enumerate().filter(|(_, pin)| pin.to.is_none()) {
+            let turned = pin.seconds != Pin::default().seconds;
+            idle.say(&format!("pins[{k}]."), &[("seconds", turned)], "what is taken along is where it was");
+        }
         if self.twist == 0.0 {
             let turned = self.twist_radius != plain.twist_radius;
             idle.say("", &[("twist_radius", turned)], "`twist` is 0");

@@ -175,6 +175,8 @@ impl Image {
                 &[("seam", self.seam != plain.seam)],
                 "along no periodic side of the box does it vary",
             );
+        } else if self.noise.is_some() {
+            idle.say(&path, &[("seam", self.seam != plain.seam)], "clouds have no seam");
         }
         let is_sequence = self.file.as_ref().is_some_and(|file| Numbered::parse(file).is_some());
         if !is_sequence {
