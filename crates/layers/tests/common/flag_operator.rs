@@ -42,7 +42,7 @@ pub(crate) fn operator() -> Vec<u8> {
             columns: Some((0..count).map(column).collect()),
             format: Format::Eight,
         }),
-        known: 1.0,
+        known: 0.2,
         coarse_skin: (0..count).map(|i| Skin::rigid(0, held(&coarse, i))).collect(),
         fine_skin: (0..fine.point_count())
             .filter(|&i| held(&fine, i) > 0.0)
